@@ -111,7 +111,7 @@ impl Utf8Decoder {
         }
     }
 
-    /// Returns the whole chunk if that is fast and it is text.
+    /// Returns the whole chunk if it is text and this can be decided quickly.
     #[cfg(feature = "alloc")]
     #[inline(always)]
     pub(crate) fn take_likely_text<'c>(&mut self, chunk: &'c [u8]) -> Option<&'c str> {
@@ -155,8 +155,8 @@ impl Utf8Decoder {
         Ok(())
     }
 
-    /// Takes text without a backslash from the start of a chunk. It ends before the first backslash or ill-formed
-    /// sequence, or earlier, or at the end of the chunk, with an unfinished sequence there.
+    /// Takes text without a backslash from the start of a chunk. The text ends at or before the first backslash or
+    /// ill-formed sequence, or at the end of the chunk, where a sequence may be unfinished.
     #[inline]
     pub(crate) fn take_plain<'c>(&mut self, chunk: &'c [u8]) -> &'c str {
         let Some(start) = self.state.boundary() else { return "" };
@@ -184,7 +184,7 @@ impl Utf8Decoder {
         (text, is_before_error)
     }
 
-    /// [`take_valid`](Self::take_valid), also up to the first character outside the subset, which is an error.
+    /// Same as [`take_valid`](Self::take_valid), but the first character outside the subset is an error, too.
     pub(crate) fn take_valid_within<'c>(&mut self, subset: &Subset, chunk: &'c [u8]) -> (&'c str, bool) {
         let start = self.state.boundary().unwrap_or(AtBoundary::START);
         let (text, end, inside) = kernels::prefix_within(start, chunk, subset.doubtful());
@@ -213,7 +213,7 @@ impl Utf8Decoder {
     }
 
     /// Takes the text at the start of a chunk, which starts between characters, whatever is pending. Returns the error
-    /// at which it ends, if it ends at one; the decoder then stays before it. Otherwise the rest of the chunk is
+    /// that ends the text, if there is one; the decoder then stays before the error. Otherwise the rest of the chunk is
     /// pending.
     #[cfg(any(feature = "codec", feature = "stream"))]
     #[inline]
@@ -350,11 +350,11 @@ impl<'c> Iterator for Pieces<'_, 'c> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Piece<'c>> {
-        // No ill-formed sequence is next then, because its bytes would be in the rest.
+        // Then no ill-formed sequence follows, because its bytes would be in the rest.
         if self.rest.is_empty() {
             return None;
         }
-        // Nor is one next if ASCII is likely, because the state before it is `START`.
+        // Nor does one follow if ASCII is likely, because the state before it is `START`.
         if let Some(text) = kernels::likely_text(&mut self.decoder.state, self.rest) {
             self.decoder.offset = self.decoder.offset.wrapping_add(text.len() as u64);
             self.rest = &[];
@@ -365,7 +365,7 @@ impl<'c> Iterator for Pieces<'_, 'c> {
 }
 
 impl<'c> Pieces<'_, 'c> {
-    /// [`next`](Iterator::next), for callers that are not worth a copy of it.
+    /// [`next`](Iterator::next), not inlined, for callers that are not worth a copy of its code.
     #[inline(never)]
     pub(crate) fn next_by_call(&mut self) -> Option<Piece<'c>> {
         self.next()
@@ -386,8 +386,8 @@ impl<'c> Pieces<'_, 'c> {
         Some((piece, inside))
     }
 
-    /// Returns the next piece. The chunk has bytes or an ill-formed sequence left. `prefix` is [`kernels::prefix`] or
-    /// returns the same.
+    /// Returns the next piece. The chunk has bytes or an ill-formed sequence left. `prefix` is [`kernels::prefix`] or a
+    /// function with the same results.
     ///
     /// The functions that it calls take and return values, not `self`, so that the compiler can keep the fields of an
     /// iterator in registers.

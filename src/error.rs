@@ -20,7 +20,8 @@ kinds! {
         /// A continuation byte, `80..=BF`, at the start of a sequence.
         UnexpectedContinuation,
         /// A sequence that is interrupted by a byte that is not a continuation byte. The interrupting byte is not part
-        /// of the error. In UTF-7, base64 at the end of a shift that is not a whole code unit, or leaves bits that are not zero.
+        /// of the error. In UTF-7, base64 at the end of a shift that does not complete a code unit, or that leaves bits
+        /// that are not zero.
         MissingContinuation,
         /// A sequence that is longer than necessary for its character: `C0`, `C1`, `E0 80..=9F`, `F0 80..=8F` (RFC 3629
         /// §3); with sequences of up to 6 bytes (RFC 2279) also `F8 80..=87`, `FC 80..=83`. `C0 80` is U+0000 in
@@ -95,7 +96,7 @@ impl FromStr for ErrorKind {
     }
 }
 
-/// The error for text that is not a name: of an [`ErrorKind`], a policy or a line ending. `Display` lists the names.
+/// The error for text that is not the name of an [`ErrorKind`], a policy or a line ending. `Display` lists the names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownName {
     what: &'static str,
@@ -178,8 +179,8 @@ impl Utf8Error {
         Self { offset, ..self }
     }
 
-    /// Whether the sequence is an escape in [JSON](crate::json), such as `\uD800`, in text that is well-formed. The offset is
-    /// that of its backslash.
+    /// Whether the sequence is an escape in [JSON](crate::json), such as `\uD800`, in text that is well-formed. The
+    /// error then has the offset of the backslash.
     #[inline]
     pub const fn is_escaped(&self) -> bool {
         matches!(self.form, Form::Escape)

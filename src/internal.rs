@@ -1,5 +1,5 @@
-//! What the other crates of the family need of this one, and no user does. It may change in every version: those crates
-//! depend on the exact version of this one. The same holds for methods and macros that the documentation hides.
+//! Items for the other crates of the family, not for users. They may change in every version: those crates depend on
+//! the exact version of this one. The same holds for methods and macros that the documentation hides.
 
 pub use crate::budget::Budget;
 #[cfg(feature = "codec")]
@@ -16,7 +16,7 @@ pub use crate::text::{Part, Run};
 pub use crate::text::{Sink, put, put_run};
 pub use crate::validator::validate_masked;
 
-/// What the readers and writers of the other encodings use.
+/// Items for the readers and writers of the other encodings.
 #[cfg(feature = "std")]
 pub mod io {
     pub use crate::io::blocking::{fill_blocking, ready, uninterrupted};

@@ -140,7 +140,7 @@ impl Frame {
         }
     }
 
-    /// Returns the last frame of a chunk, without a change of the reference count.
+    /// Returns the last frame of a chunk, without changing the reference count.
     #[inline]
     pub fn of_last(self, mut chunk: Bytes) -> Bytes {
         match self {

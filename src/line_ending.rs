@@ -24,7 +24,7 @@ use crate::policy::Ascii;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LineEnding {
-    /// LF or CRLF, as in `str::lines`. Written as LF. A CR without LF belongs to the line that is read, also at the end of
+    /// LF or CRLF, as in `str::lines`. Written as LF. A CR without LF belongs to the line that is read, even at the end of
     /// the stream, where `LinesCodec` of tokio-util removes it.
     #[default]
     LfOrCrLf,
@@ -238,7 +238,7 @@ mod names {
 
     #[test]
     fn every_name_is_parsed() {
-        // A terminator that is added does not compile here, and then has to be in `ALL`, too.
+        // This does not compile if a terminator is added, as a reminder that `ALL` must contain it, too.
         let indices = LineEnding::ALL.iter().map(|ending| match ending {
             LineEnding::LfOrCrLf => 0,
             LineEnding::Lf => 1,

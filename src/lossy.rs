@@ -29,7 +29,8 @@ use crate::text::TextDecoder;
 ///
 /// # Cost
 ///
-/// 24 bytes. Between two calls at most 3 bytes are pending.
+/// The decoder is 24 bytes in size, and at most 3 bytes of input are pending between two calls. [`push`](Self::push) copies
+/// only if a character started in an earlier chunk or a sequence was replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LossyDecoder {
     decoder: Utf8Decoder,

@@ -1,4 +1,4 @@
-//! Macros for what many types have: names, and accessors of the inner value.
+//! Macros for code that many types share: names, and accessors of the inner value.
 
 /// The name of a variant, if no other is set.
 #[doc(hidden)]

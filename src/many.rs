@@ -73,7 +73,7 @@ impl Error for ValidateManyError {}
 /// offsets define none.
 ///
 /// The offsets can be `i32`, `i64`, `u32`, `u64` or `usize`. The bytes before the first offset and after the last one
-/// are not read. The result is the same as that of [`from_utf8`] for each string in order. The strings are validated
+/// are not read. The result is the same as from a call of [`from_utf8`] for each string in order. The strings are validated
 /// together, which is faster for short strings. Nothing is allocated.
 ///
 /// # Errors

@@ -155,13 +155,13 @@ impl<S> Utf8Stream<S> {
     inner_accessors!(
         inner: S,
         "inner stream",
-        "A chunk that is taken from it directly is missing in the text.",
+        "A chunk that is taken from it directly is missing from the text.",
         "The rest of the current chunk is lost: see [`into_parts`](Self::into_parts)."
     );
 
-    /// Returns the inner stream, the decoder, and the bytes that were read and not returned as text, for a protocol that
-    /// switches to binary data: those of an unfinished character, and the rest of the current chunk. The decoder has none of
-    /// them: its next byte is the first of the returned ones.
+    /// Returns the inner stream, the decoder, and the bytes that were read and not returned as text, for a protocol
+    /// that switches to binary data: an unfinished character and the rest of the current chunk. The decoder holds none
+    /// of these bytes: it continues at the first of them.
     ///
     /// ```
     /// use bytes::Bytes;
@@ -181,7 +181,7 @@ impl<S> Utf8Stream<S> {
         (self.inner, decoder, rest)
     }
 
-    /// Returns the inner stream, pinned. A chunk that is taken from it directly is missing in the text.
+    /// Returns the inner stream, pinned. A chunk that is taken from it directly is missing from the text.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {
         self.project().inner
     }

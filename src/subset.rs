@@ -304,8 +304,8 @@ const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
             class = class.with_sequences([leads, u64::MAX, u64::MAX]);
             continue;
         }
-        // A bit for each second byte: whether all characters with it are doubtful; whether those with the third bytes
-        // `thirds` are.
+        // A bit for each second byte: whether all characters with it are doubtful, and whether those that also have a
+        // third byte in `thirds` are.
         let mut all = 0_u64;
         let mut some = 0;
         let mut thirds = 0;

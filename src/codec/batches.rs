@@ -277,7 +277,7 @@ impl FusedIterator for LineBatchIntoIter {}
 #[derive(Clone, Debug)]
 pub struct LineBatchIter<'l>(Parts<'l>);
 
-/// The rest of the lines, by their terminator.
+/// The remaining lines. How they are split depends on the terminator.
 #[derive(Clone, Debug)]
 enum Parts<'l> {
     /// A line ends with this byte.

@@ -125,11 +125,11 @@ pub fn ill_formed<E>(error: E, bytes: Bytes, line: Option<LineStart>) -> CodecEr
     CodecError::IllFormed { error, rejected: Box::new(RejectedText { bytes, line }) }
 }
 
-/// Returns the error of a line. `line` is its first bytes, at least one more than the limit.
+/// Returns the error for a line that is too long. `line` is its first bytes, at least one more than the limit.
 #[cold]
 pub fn line_too_long<E>(start: LineStart, limit: usize, line: &[u8]) -> CodecError<E> {
     debug!(offset = start.offset, limit, "line too long");
-    // A text ends with a whole character.
+    // `line` may be text, which must not be cut inside a character.
     let kept = floor_boundary(line, limit.min(RejectedText::MAX_START));
     let bytes = Bytes::copy_from_slice(&line[..kept]);
     CodecError::LineTooLong { limit, rejected: Box::new(RejectedText { bytes, line: Some(start) }) }
@@ -196,7 +196,7 @@ impl<E: fmt::Display + ErrorOffset> fmt::Display for CodecError<E> {
 impl<E: core::error::Error + ErrorOffset + 'static> core::error::Error for CodecError<E> {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            // The message is that of `error`, too.
+            // `Display` already shows the message of `error`, so its source comes next.
             Self::IllFormed { error, .. } => error.source(),
             _ => None,
         }

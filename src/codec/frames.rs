@@ -45,13 +45,13 @@ use crate::text::{Counters, TextDecoder};
 ///
 /// # Errors
 ///
-/// An item is [`Utf8FramesError::IllFormed`] for an ill-formed frame, which is consumed. Offsets count from the start of
-/// the frame. The byte codec's items may be frames or, as those of [`framing`](crate::codec::framing), a `Result`, whose
-/// error is an item, too ([`Utf8FramesError::Inner`]). An `Err` of the byte codec itself ends the stream.
+/// An item is [`Utf8FramesError::IllFormed`] for an ill-formed frame, which is consumed. Offsets count from the start of the
+/// frame. The items of the byte codec may be frames or, as in [`framing`](crate::codec::framing), `Result`s; the error of such
+/// a `Result` is an item, too ([`Utf8FramesError::Inner`]). An `Err` of the byte codec itself ends the stream.
 ///
 /// # Limits
 ///
-/// The limits are those of the byte codec. Set a limit there.
+/// This codec has no limit of its own. Set a limit on the byte codec.
 #[derive(Clone, Debug, Default)]
 pub struct Utf8FramesCodec<C> {
     codec: C,
@@ -114,7 +114,7 @@ impl<C: Encoder<Bytes>, T: Into<ByteString>> Encoder<T> for Utf8FramesCodec<C> {
     }
 }
 
-/// An error of a codec for text in frames, over a byte codec whose items may be an `E`.
+/// An error of a codec for text in frames. `E` is the error that an item of the byte codec may be.
 ///
 /// Neither `Display` nor `Debug` shows payload bytes; they are in `rejected`. An inner error is displayed as `E`.
 #[non_exhaustive]

@@ -1,4 +1,4 @@
-//! What the codecs for text have in common.
+//! The interface that the codecs for text share.
 
 use bytes::BytesMut;
 

@@ -100,7 +100,7 @@ impl LineReader {
     /// Returns the next line if the buffer contains all of it.
     ///
     /// The line is cut off here, in code that is inlined into the stream. Each adapter that moves a result that a
-    /// function has just written waits for its stores: a wide load cannot be forwarded from several narrow ones.
+    /// function has just written waits for its stores: a wide load cannot be forwarded from several narrow stores.
     #[inline]
     pub(super) fn decode(&mut self, src: &mut BytesMut) -> Option<Result<ByteString, CodecError>> {
         if !self.start_line(src) {

@@ -99,7 +99,7 @@ impl Utf8LinesCodec {
         Self::new().with_max_length(NDJSON_MAX_LENGTH)
     }
 
-    /// Sets the limit of a line that is read, in bytes. `usize::MAX` is no limit: see [Limits](#limits).
+    /// Sets the limit of a line that is read, in bytes. `usize::MAX` means no limit: see [Limits](#limits).
     #[must_use]
     pub const fn with_max_length(mut self, bytes: usize) -> Self {
         self.reader.max_length = bytes;

@@ -49,12 +49,12 @@
 //! # End of the stream
 //!
 //! `decode_eof` returns what is left, one item for each call, and then `Ok(None)`. If the source resumes after its end,
-//! decoding continues where it stopped, and the offsets are not reset: an item that the end cut off is not continued,
-//! and what was discarded after an error has ended.
+//! decoding continues where it stopped, and the offsets are not reset: an item that was cut off by the end is not
+//! continued, and bytes are no longer discarded because of an earlier error.
 //!
 //! # Limits
 //!
-//! A line has at most 64 KiB unless set otherwise. [`Utf8Codec`] keeps at most 3 bytes in the read buffer.
+//! A line has at most 64 KiB unless another limit is set. [`Utf8Codec`] keeps at most 3 bytes in the read buffer.
 //!
 //! # Cost
 //!

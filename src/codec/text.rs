@@ -13,7 +13,7 @@ use crate::text::{Counters, TextDecoder};
 
 /// A codec for text without frames. An item is the text of one read, in whole characters.
 ///
-/// An item is a slice of the read buffer. It is a copy only if something in it was repaired, if the BOM policy may
+/// An item is a slice of the read buffer, or a copy if something in it was repaired, if the BOM policy may
 /// apply to it, or if a [subset](TextDecoder::with_subset) is set. A strict codec with a subset returns the text of a long
 /// read in several items. An unfinished sequence at the end of a read stays in the buffer: at most 3 bytes.
 ///
@@ -102,7 +102,7 @@ impl Utf8Codec {
             let (piece, _) = self.text.take_piece(src);
             piece.and_then(|piece| piece.text().map(|text| out.push_str(text)).err())
         } else {
-            // The only errors that are not repaired are those of the BOM, before all text.
+            // Only BOM errors are not repaired, and they come before all text.
             self.text.feed_into(src, &mut out).err()
         };
         let mut taken = src.split_to(self.text.valid_up_to().wrapping_sub(start) as usize);

@@ -27,7 +27,7 @@ impl Policed {
     pub(super) const FUNCTIONS: Self = Self { decode: decode_policed, finish: TextDecoder::finish };
 }
 
-/// Which escapes are accepted, and the functions for JSON, called through pointers like those of [`Policed`].
+/// Which escapes are accepted, and the functions for JSON, called through pointers as in [`Policed`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Json {
     pub(super) strings: JsonStrings,
@@ -107,7 +107,7 @@ pub(super) fn decode_json(
     let mut out = String::with_capacity(frame.len());
     let mut decoded = JsonPieces::new(text, &mut escapes, payload, false).decode_to(&mut out);
     if decoded.is_ok() && !text.pending().is_empty() {
-        // The terminator is a piece that borrows it.
+        // The terminator itself is a borrowed piece of text, which is not part of the output.
         decoded = JsonPieces::new(text, &mut escapes, after, false)
             .take_while(|piece| !matches!(piece, TextPiece::Text(_)))
             .try_for_each(|piece| put(piece, &mut out));

@@ -57,11 +57,11 @@ impl<R> BoundedLines<R> {
     inner_accessors!(
         reader: R,
         "reader",
-        "Bytes that are read from it directly are missing in the lines.",
+        "Bytes that are read from it directly are missing from the lines.",
         "The [`partial`](Self::partial) line is lost."
     );
 
-    /// Returns the line without its terminator, LF or CRLF. A CR at the end of the input is no terminator.
+    /// Returns the line without its terminator, LF or CRLF. A CR at the end of the input is not a terminator.
     fn take_line(&mut self) -> io::Result<String> {
         let mut line = core::mem::take(&mut self.line);
         if line.ends_with(b"\n") {
@@ -88,8 +88,8 @@ impl<R> BoundedLines<R> {
 }
 
 impl<R> BoundedLines<Utf8Reader<R>> {
-    /// Returns the number of ill-formed sequences so far, by kind. Those after the last line that was returned may be
-    /// included.
+    /// Returns the number of ill-formed sequences so far, by kind. Sequences after the last line that was returned may
+    /// be included.
     pub const fn counters(&self) -> Counters {
         self.reader.decoder().counters()
     }

@@ -58,13 +58,13 @@
 //!
 //! # Limits
 //!
-//! A reader holds 8 KiB, a writer a character. After the first error that is repaired, a reader has 2 KiB more and a
-//! writer 5 KiB. `lines()` has no limit; [`Utf8Reader::into_bounded_lines`], for blocking readers, and `Utf8LinesCodec`
+//! A reader holds 8 KiB, a writer a character. After the first error that is repaired, a reader holds 2 KiB more and a
+//! writer 5 KiB more. `lines()` has no limit; [`Utf8Reader::into_bounded_lines`], for blocking readers, and `Utf8LinesCodec`
 //! in the module `codec`, for async ones, have one.
 //!
 //! # Cost
 //!
-//! One copy into the buffer of the reader, as with `BufReader`. `Utf8Writer` copies only repaired text.
+//! [`Utf8Reader`] copies the input once, into its buffer, as `BufReader` does. [`Utf8Writer`] copies only repaired text.
 //!
 //! # Cancel safety
 //!

@@ -1,4 +1,4 @@
-//! What the async traits of tokio and of futures-io share.
+//! Code that the async traits of tokio and of futures-io share.
 
 use core::task::{Context, Poll, ready};
 use std::io;
@@ -23,7 +23,7 @@ macro_rules! pinned_accessor {
 
 pinned_accessor!(
     Utf8Reader,
-    "Returns the inner reader, pinned. Bytes that are read from it directly are missing in the text."
+    "Returns the inner reader, pinned. Bytes that are read from it directly are missing from the text."
 );
 pinned_accessor!(
     Utf8Writer,

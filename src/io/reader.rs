@@ -87,13 +87,13 @@ impl<R> Utf8Reader<R> {
     inner_accessors!(
         inner: R,
         "inner reader",
-        "Bytes that are read from it directly are missing in the text.",
+        "Bytes that are read from it directly are missing from the text.",
         "Bytes that were read from it but not returned are lost: see [`into_parts`](Self::into_parts)."
     );
 
     /// Returns the inner reader, and the bytes that were read from it and not returned, for a protocol that switches to
-    /// binary data. An error in them was not reported, unless a call has returned it. If a part of a replacement was
-    /// returned, the rest of it is in the place of its bytes.
+    /// binary data. An error in them was not reported, unless a call has returned it. If a replacement was returned
+    /// only in part, the rest of the replacement stands in place of the bytes that it replaces.
     ///
     /// ```
     /// use std::io::{BufRead, Read};
@@ -122,11 +122,11 @@ pub trait ReadState {
     /// Returns the buffer of the input.
     fn input(&mut self) -> &mut Input;
 
-    /// Decodes input until there is text. Returns whether there is, or whether the text has ended. If not, more input is
-    /// needed.
+    /// Decodes input until there is text. Returns `true` if there is text or if the text has ended, and `false` if more
+    /// input is needed.
     fn is_ready(&mut self) -> io::Result<bool>;
 
-    /// Returns the next text. If the state is ready and it is empty, the text has ended.
+    /// Returns the next text. If the state is ready and this text is empty, the text has ended.
     fn text(&self) -> &[u8];
 
     /// Removes the first bytes of the text, at most all of them.
@@ -260,8 +260,8 @@ impl Reading {
         text_of(taken).map(Some)
     }
 
-    /// Returns the rest of a replacement of which a part was returned, and the number of bytes of the input before what
-    /// was not returned.
+    /// Returns the rest of a replacement that was returned only in part, and the number of bytes of the input before
+    /// the first byte that was not returned.
     fn rest_of_run(&self) -> (&[u8], usize) {
         match &self.run {
             Some(run) if self.left > 0 => run.rest_after(run.text().len() - self.left),

@@ -95,8 +95,8 @@ const AT_ONCE: usize = 64 * 1024;
 pub(super) struct Writing {
     decoder: TextDecoder,
     made: Made,
-    /// The bytes of the caller that `made` covers, if the inner writer has not accepted any of its bytes. It is not
-    /// made again when the caller passes the same bytes again, so that an error is logged once.
+    /// The bytes of the caller that `made` covers, if the inner writer has not accepted any of its bytes. The text is
+    /// not made again when the caller passes the same bytes again, so that an error is logged once.
     unsent: Option<Unsent>,
     /// Errors that are close together. Allocated after the first one.
     run: Option<Box<Run>>,
@@ -147,8 +147,8 @@ pub enum State<E> {
     /// Every later write returns the error. If the caller could continue after it, the ill-formed sequence would be
     /// missing from the output.
     Failed(E),
-    /// The text has ended and the inner writer is being shut down. The error is that of a truncated sequence, if there
-    /// was one.
+    /// The text has ended and the inner writer is being shut down. The error reports a truncated sequence, if there was
+    /// one.
     Ending(Option<E>),
     /// The inner writer was shut down.
     Closed,
@@ -271,8 +271,8 @@ impl Writing {
             None => false,
         };
         if ends_with_error {
-            // The next byte may be what makes the sequence ill-formed, so it is accepted together with it, and no byte
-            // that is not accepted has an effect. After the sequence one byte is at most one piece.
+            // The next byte may be the one that makes the sequence ill-formed, so both are accepted together, and no
+            // byte has an effect before it is accepted. One byte after the sequence yields at most one piece.
             let rest = &bytes[taken..];
             let (next, first) = after.take_piece(&rest[..rest.len().min(1)]);
             self.made.text.push_str(next.as_ref().map_or("", |next| next.text().unwrap_or_default()));

@@ -18,7 +18,7 @@ const HALF_LEN: usize = 6;
 /// for each text that is streamed: for each choice, field or tool call of a model's answer. A carry has 6 bytes and
 /// does not allocate.
 ///
-/// It reads strings as they are in the document, in quotes, such as `serde_json::value::RawValue::get` returns them:
+/// It reads strings as they are in the document, in quotes, as `serde_json::value::RawValue::get` returns them:
 ///
 /// ```
 /// use utf8_codec::json::SurrogateCarry;
@@ -32,7 +32,7 @@ const HALF_LEN: usize = 6;
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
-/// A half that has no other half is left as it is, unless a [policy](Self::with_escape_policy) replaces or removes it.
+/// An unpaired half is left as it is, unless a [policy](Self::with_escape_policy) replaces or removes it.
 #[derive(Clone, Debug)]
 pub struct SurrogateCarry {
     /// The digits of the first half at the end of the last string.
@@ -43,13 +43,13 @@ pub struct SurrogateCarry {
 default_is_new!(SurrogateCarry);
 
 impl SurrogateCarry {
-    /// Creates a carry that leaves a half without the other one as it is. A parser rejects it.
+    /// Creates a carry that leaves an unpaired half as it is. A parser rejects it.
     #[inline]
     pub const fn new() -> Self {
         Self { half: None, policy: EscapePolicy::Keep }
     }
 
-    /// Sets what happens to a half without the other one: `Replace` writes `\uFFFD`, `Drop` nothing, and the others the half.
+    /// Sets what happens to an unpaired half: `Replace` writes `\uFFFD`, `Drop` writes nothing, and the others write the half.
     #[must_use]
     #[inline]
     pub const fn with_escape_policy(self, policy: EscapePolicy) -> Self {
@@ -119,7 +119,7 @@ impl SurrogateCarry {
         Some(string)
     }
 
-    /// Appends a half without the other one, as the policy says.
+    /// Appends an unpaired half as the policy requires.
     fn push_single(&self, out: &mut String, half: [u8; 4]) {
         match self.policy {
             EscapePolicy::Replace => out.push_str(r"\uFFFD"),

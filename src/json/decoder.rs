@@ -119,7 +119,7 @@ impl JsonDecoder {
         self.decoder.offset()
     }
 
-    /// Returns the bytes of an unfinished escape, at most 11. The [`decoder`](Self::decoder) has those of an unfinished
+    /// Returns the bytes of an unfinished escape, at most 11. The [`decoder`](Self::decoder) has the bytes of an unfinished
     /// character after it.
     #[inline]
     pub fn pending(&self) -> &[u8] {
@@ -257,8 +257,8 @@ impl<'d, 'c> JsonPieces<'d, 'c> {
         self.decoder.valid_up_to().wrapping_sub((self.text.len() - position) as u64)
     }
 
-    /// Whether the next byte, if it is known, is no part of the unfinished `\u`. The errors of the bytes after it are not
-    /// counted before it.
+    /// Whether the unfinished `\u` ends before the next byte, if that byte is known. The error of the `\u` is counted
+    /// before the errors of the bytes after it.
     #[inline]
     fn has_end(&self) -> bool {
         let is_next_part = match self.rest.first() {
@@ -281,7 +281,7 @@ impl<'d, 'c> JsonPieces<'d, 'c> {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Starts the search at `searched`. Escapes that are accepted without reading each are not found.
+    /// Starts the search at `searched`. Escapes that are accepted in bulk are not found.
     #[inline]
     fn search(&mut self) {
         if self.escapes.pending().is_empty() {
@@ -313,7 +313,7 @@ impl<'d, 'c> JsonPieces<'d, 'c> {
         }
         let mut end = bytes.len();
         while let Some(at) = self.backslashes.next(bytes, b'\\') {
-            // The second backslash of two, or that of the second half of a pair.
+            // The second of two backslashes, or the backslash of the second half of a pair.
             if at < self.searched {
                 continue;
             }

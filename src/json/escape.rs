@@ -3,27 +3,27 @@
 use crate::error::ErrorKind;
 use crate::subset::Subset;
 
-/// The maximum length of an escape: two for a surrogate pair.
+/// The maximum length of an escape, or of the two escapes of a surrogate pair.
 pub(super) const MAX_LEN: usize = 12;
 
-/// What a backslash at an even place starts.
+/// What a backslash at an even position starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Escape {
-    /// An escape that is accepted, and its length. Without a `u` it is the backslash, or both of two backslashes: a
-    /// character that is not ASCII can follow, so it is not counted.
+    /// An escape that is accepted, and its length. Without a `u` the length covers only the backslash, or both of two
+    /// backslashes: a character that is not ASCII can follow, so it is not counted.
     Whole(usize),
     /// An error, and the length of its bytes.
     Wrong(ErrorKind, usize),
-    /// The bytes end before it is known.
+    /// The bytes end before the result is known.
     Unfinished,
 }
 
 /// The second half of a pair is known at its second digit: `\uDC`.
 const SECOND_HALF_LEN: usize = 4;
 
-/// Reads the escape at the start of `bytes`, which start with a backslash. It is known after [`MAX_LEN`] bytes, and an error
-/// after the first byte that no escape has there. Only if `is_whole` is set, all digits of a second half belong to its error,
-/// for a policy that replaces them.
+/// Reads the escape at the start of `bytes`, which start with a backslash. The result is known after at most
+/// [`MAX_LEN`] bytes, and an error at the first byte that no escape has there. All digits of a second half belong to
+/// its error only if `is_whole` is set, for a policy that replaces them.
 #[inline]
 pub(super) fn read(bytes: &[u8], subset: Option<&Subset>, is_whole: bool) -> Escape {
     let first = match bytes {
@@ -79,7 +79,7 @@ impl Unit {
     }
 }
 
-/// Whether the digits of a `\u` that is not complete can be those of the second half of a pair.
+/// Whether the digits of a `\u` that is not complete can belong to the second half of a pair.
 #[inline]
 fn may_start_second_half(bytes: &[u8]) -> bool {
     bytes.get(2).is_none_or(|digit| matches!(digit, b'd' | b'D'))

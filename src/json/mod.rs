@@ -7,7 +7,7 @@
 //! | type | use |
 //! |---|---|
 //! | [`JsonDecoder`] | decodes chunks of JSON as [`TextDecoder`](crate::TextDecoder) does, and checks the escapes |
-//! | [`JsonStrings`] | the escapes that are accepted: of codecs, filters and rules |
+//! | [`JsonStrings`] | which escapes are accepted, a setting of codecs, filters and rules |
 //! | [`EscapePolicy`] | what happens to the others |
 //! | [`SurrogateCarry`] | joins a surrogate pair whose halves are in two strings, such as the deltas of a model |
 //!
@@ -25,26 +25,26 @@
 //! # What is checked
 //!
 //! The bytes are decoded first, by a [`TextDecoder`](crate::TextDecoder) with its policies. An escape is a backslash at
-//! an even place of a run of backslashes, followed by `u` and four hexadecimal digits. The grammar of JSON is not checked, so
-//! the same decoder reads JSON texts, lines of JSON (NDJSON), JSON sequences (RFC 7464) and event streams with data in
-//! JSON. `\b`, `\f` and the other escapes of two bytes are always accepted.
+//! an even position in a run of backslashes, followed by `u` and four hexadecimal digits. The grammar of JSON is not
+//! checked, so the same decoder reads JSON texts, lines of JSON (NDJSON), JSON sequences (RFC 7464) and event streams
+//! with data in JSON. `\b`, `\f` and the other escapes of two bytes are always accepted.
 //!
 //! # Errors
 //!
 //! - [`UnpairedSurrogate`](crate::ErrorKind::UnpairedSurrogate): a surrogate without the other half of its pair next to
-//!   it, in 6 bytes. A second half without a first is known at its second digit: under
+//!   it; the error has 6 bytes. A second half without a first is recognized at its second digit: under
 //!   [`EscapePolicy::Strict`] the error has these 4 bytes (`\uDC`), whatever follows.
 //! - [`OutsideSubset`](crate::ErrorKind::OutsideSubset): a character outside the
-//!   [subset](JsonStrings::with_subset), in 6 or, for a pair, 12 bytes.
+//!   [subset](JsonStrings::with_subset); the error has 6 bytes or, for a pair, 12.
 //! - [`IncompleteEscape`](crate::ErrorKind::IncompleteEscape): `\u` without four digits, and the digits that it has.
 //!
 //! Under [`EscapePolicy::Strict`], the first byte that no accepted escape has there is reported by the call that receives it:
-//! the `0` of `\uD83D\u0`, the second `D` of `\uDD`. The offset of the error is that of the backslash, and
+//! the `0` of `\uD83D\u0`, the second `D` of `\uDD`. The error has the offset of the backslash, and
 //! [`is_escaped`](crate::Utf8Error::is_escaped) is true.
 //!
 //! # Limits
 //!
-//! At most 11 bytes are pending, as in `\uD83D\uDE0`, besides those of an unfinished character. If a policy of the decoder
+//! At most 11 bytes are pending, as in `\uD83D\uDE0`, besides an unfinished character. If a policy of the decoder
 //! replaces bytes after a backslash, the replacement is part of the text that is checked.
 //!
 //! # Cost

@@ -1,4 +1,4 @@
-//! What is kept of the text between chunks: an unfinished escape.
+//! The state that is kept between chunks: an unfinished escape.
 
 #[cfg(feature = "codec")]
 use kernels::Positions;
@@ -53,7 +53,7 @@ impl Escapes {
         self.waiting.is_some()
     }
 
-    /// Returns the length of the text of that piece, and whether it is an error.
+    /// Returns the length of the text of the waiting piece, and whether it is an error.
     #[inline]
     pub fn waiting_output(&self) -> (usize, bool) {
         self.waiting.map_or((0, false), |piece| match piece.text() {
@@ -68,7 +68,7 @@ impl Escapes {
         (self.len, self.waiting) = (0, None);
     }
 
-    /// Returns the number of errors, and of those that were repaired.
+    /// Returns the number of errors, and how many of them were repaired.
     #[inline]
     pub fn wrong_and_replaced(&self) -> (u64, u64) {
         (self.wrong, if self.strings.escape_policy().repairs() { self.wrong } else { 0 })
@@ -80,8 +80,8 @@ impl Escapes {
         escape::read(bytes, self.strings.subset(), self.strings.escape_policy() != EscapePolicy::Strict)
     }
 
-    /// Returns the length of the start of a text whose escapes all are accepted, as far as that is known without
-    /// reading each.
+    /// Returns the length of a prefix of a text in which all escapes are accepted, as far as that is known without
+    /// reading each escape.
     #[inline]
     pub(super) fn accepted_len(&self, text: &[u8]) -> usize {
         if self.strings.subset().is_some() { 0 } else { escapes_len(text) }
@@ -172,13 +172,13 @@ impl Escapes {
         (Some(piece), len.saturating_sub(before))
     }
 
-    /// Returns the first escape of the pending bytes, which nothing continues, and removes it.
+    /// Removes and returns the first escape of the pending bytes. No more bytes follow them.
     #[inline]
     pub(super) fn end(&mut self, decoder: &mut TextDecoder) -> Option<TextPiece<'static>> {
         if self.len == 0 {
             return None;
         }
-        // A quote is no part of an escape.
+        // A quote is not part of an escape.
         self.resume(decoder, b"\"").0
     }
 

@@ -35,7 +35,7 @@ impl JsonStrings {
 
     /// Sets the characters that are accepted as `\uXXXX`, for example [`Subset::NO_NUL`], [`Subset::I_JSON`] or
     /// [`Subset::NO_CONTROLS`]. Characters that are not escaped are compared with the
-    /// [subset of the decoder](crate::TextDecoder::with_subset) instead, which must have the white space of JSON.
+    /// [subset of the decoder](crate::TextDecoder::with_subset) instead, which must contain the white space of JSON.
     #[must_use]
     #[inline]
     pub const fn with_subset(self, subset: &'static Subset) -> Self {
@@ -78,7 +78,7 @@ choices! {
 }
 
 impl EscapePolicy {
-    /// Whether the text has the same length after the policy. It has under all but `Drop`.
+    /// Whether the policy keeps the length of the text. All policies except `Drop` do.
     #[inline]
     pub const fn keeps_len(self) -> bool {
         !matches!(self, Self::Drop)

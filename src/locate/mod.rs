@@ -3,8 +3,8 @@
 //! For compilers, linters and language servers. A column is counted in bytes, in characters, or in UTF-16 code units,
 //! which the Language Server Protocol and SARIF (`columnKind: utf16CodeUnits`) use.
 //!
-//! [`Locator`] reads the text in chunks and has 48 bytes. The results do not depend on how the text is split. Lines and columns
-//! count from 0, as in the Language Server Protocol. SARIF and messages for people count from 1.
+//! [`Locator`] reads the text in chunks and is 48 bytes in size. The results do not depend on how the text is split.
+//! Lines and columns count from 0, as in the Language Server Protocol. SARIF and messages for people count from 1.
 //!
 //! ```
 //! use utf8_codec::locate::Locator;

@@ -75,7 +75,7 @@ impl LineEnding {
             if may_hold {
                 let mut groups = block.rchunks_exact(GROUP);
                 for group in &mut groups {
-                    // Without a branch for each byte, so that it is vectorized.
+                    // There is no branch for each byte, so that the loop is vectorized.
                     let may_hold =
                         group.iter().fold(false, |any, &byte| any | (byte == last) | (byte == other));
                     if may_hold {

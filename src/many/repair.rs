@@ -59,14 +59,14 @@ impl From<ValidateManyError> for RepairManyError {
 /// The strings that [`repair_many`] returns: their bytes and their offsets.
 pub type ManyStrings<'b, O> = (Cow<'b, [u8]>, Cow<'b, [O]>);
 
-/// Repairs strings that are stored in one buffer, as those of [`validate_many`](crate::many::validate_many): string `i` is
+/// Repairs strings that are stored in one buffer, as for [`validate_many`](crate::many::validate_many): string `i` is
 /// `bytes[offsets[i]..offsets[i + 1]]`. Use it for columns from sources that do not check text (Parquet, ORC, a shuffle of
 /// Spark).
 ///
 /// Returns the bytes and the offsets of the same number of strings. If every string is well-formed, both are borrowed.
-/// Otherwise the offsets start at 0 and the bytes are those of the strings, each of them the text that
-/// [`TextDecoder::decode_whole`] returns under the policy. A string also ends a sequence, so a character that an offset
-/// splits is repaired in both strings. The strings at positions without a value (nulls) are repaired, too.
+/// Otherwise the offsets start at 0, and each string is the text that [`TextDecoder::decode_whole`] returns under the
+/// policy. A string also ends a sequence, so a character that an offset splits is repaired in both strings. The strings
+/// at positions without a value (nulls) are repaired, too.
 ///
 /// # Errors
 ///

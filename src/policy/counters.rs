@@ -50,7 +50,7 @@ impl Counters {
         Self { by_kind }
     }
 
-    /// Returns the number of errors that a policy repairs: all except those of a BOM.
+    /// Returns the number of errors that a policy repairs: all except BOM errors.
     #[doc(hidden)]
     #[inline]
     pub fn repairable(&self) -> u64 {

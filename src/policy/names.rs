@@ -7,8 +7,8 @@ use super::on_error::{Ascii, BomPolicy, ErrorPolicy};
 use crate::error::UnknownName;
 
 impl ErrorPolicy {
-    /// A policy of each kind, in the order in which the documentation lists them. Those with a parameter have `?` as
-    /// their parameter.
+    /// A policy of each kind, in the order in which the documentation lists them. The parameter of a policy that takes
+    /// one is `?`.
     pub const ALL: &'static [Self] = &[
         Self::Strict,
         Self::Replace,
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn every_policy_is_listed() {
-        // A policy that is added does not compile here, and then has to be in `ALL`, too.
+        // This does not compile if a policy is added, as a reminder that `ALL` must contain it, too.
         let index = |policy| match policy {
             ErrorPolicy::Strict => 0,
             ErrorPolicy::Replace => 1,

@@ -28,10 +28,10 @@ pub enum ErrorPolicy {
     /// Another character for each maximal subpart. With a line terminator, the output has more lines than the input.
     ReplaceWith(char),
     /// U+FFFD for each maximal subpart, but only one for a surrogate (`ED A0 80`) or the start of one (`ED A0`), as
-    /// the decoder of Java does it (`new String(bytes, UTF_8)`). [`Replace`](Self::Replace) has one for each of their
-    /// bytes. For engines that have to return the same strings as Spark, Trino or another program on the JVM.
+    /// Java's decoder does (`new String(bytes, UTF_8)`). [`Replace`](Self::Replace) writes one for each of their bytes.
+    /// For engines that have to return the same strings as Spark, Trino or another program on the JVM.
     ///
-    /// The errors and the counters are those of `Replace`: the continuation bytes are errors whose replacement is empty.
+    /// The errors and the counters are the same as for `Replace`: the continuation bytes are errors whose replacement is empty.
     ReplaceAsJava,
     /// One ASCII character for each byte, so that lengths (`Content-Length`, frame headers) stay correct.
     Substitute(Ascii),

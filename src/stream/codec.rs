@@ -64,14 +64,14 @@ pin_project! {
     /// A [`Stream`] of the items of a codec, read from a stream of byte chunks: [`Utf8LinesStream`], [`SseStream`], or
     /// another codec of this crate in [`with_codec`](Self::with_codec).
     ///
-    /// The items, the errors and the offsets are those of the codec, and do not depend on where the chunks end.
+    /// The items, the errors and the offsets come from the codec, and do not depend on where the chunks end.
     ///
     /// # Errors
     ///
     /// Returns [`Utf8StreamError::Text`] with the [`CodecError`] of a line or event that is ill-formed or too long, and
-    /// continues after it. Returns [`Utf8StreamError::Inner`] for an error of the inner stream. If the inner stream yields
-    /// more chunks after it, reading continues. If it ends after it, an unfinished line or event is discarded, also with
-    /// [`SseCodec::with_dispatch_at_end`].
+    /// continues after it. Returns [`Utf8StreamError::Inner`] for an error of the inner stream. If the inner stream
+    /// yields more chunks after the error, reading continues. If the inner stream ends instead, an unfinished line or
+    /// event is discarded, even with [`SseCodec::with_dispatch_at_end`].
     ///
     /// # Cancel safety
     ///
@@ -79,7 +79,7 @@ pin_project! {
     ///
     /// # Limits
     ///
-    /// The limits are those of the codec. The stream holds what the codec holds and one chunk. An item keeps the memory of
+    /// The codec sets the limits. The stream holds what the codec holds and one chunk. An item keeps the memory of
     /// its buffer alive: copy items that you keep. One poll reads at most 64 KiB of small chunks that complete no item, or
     /// one larger chunk. It then wakes its task and returns `Pending`, so that other tasks can run.
     #[derive(Debug)]
@@ -131,11 +131,11 @@ impl<S, C> CodecStream<S, C> {
     inner_accessors!(
         inner: S,
         "inner stream",
-        "A chunk that is taken from it directly is missing in the items.",
+        "A chunk that is taken from it directly is missing from the items.",
         "Bytes that were read from it but not returned are lost: see [`into_parts`](Self::into_parts)."
     );
 
-    /// Returns the inner stream, pinned. A chunk that is taken from it directly is missing in the items.
+    /// Returns the inner stream, pinned. A chunk that is taken from it directly is missing from the items.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {
         self.project().inner
     }

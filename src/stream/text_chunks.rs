@@ -11,8 +11,8 @@ use crate::boundary::floor_boundary;
 use crate::error::Utf8Error;
 use crate::text::{TextDecoder, TextPiece};
 
-/// The maximum number of bytes of a chunk that one text is decoded from. It limits the memory of a copy and the work of
-/// a poll.
+/// The maximum number of bytes of a chunk that are decoded into one text. It limits the memory of a copy and the work
+/// of a poll.
 const AT_ONCE: usize = 64 * 1024;
 
 /// A decoder, and the part of the current chunk that was not decoded yet.
@@ -72,8 +72,8 @@ impl TextChunks {
         &self.decoder
     }
 
-    /// Returns the decoder and the bytes that were not returned as text: those of an unfinished character, and the rest
-    /// of the chunk. The next byte of the decoder is the first of them.
+    /// Returns the decoder and the bytes that were not returned as text: an unfinished character and the rest of the
+    /// chunk. The decoder continues at the first of these bytes.
     pub(crate) fn into_parts(self) -> (TextDecoder, Bytes) {
         let Self { mut decoder, rest } = self;
         let pending = [decoder.pending(), &rest].concat();
@@ -82,7 +82,7 @@ impl TextChunks {
     }
 }
 
-/// Takes text up to an error, which is not taken with it.
+/// Takes the text before the next error. The error is not consumed.
 fn take_strict<'c>(decoder: &mut TextDecoder, chunk: &'c [u8]) -> Taken<'c, Copied> {
     let mut taken = 0;
     let mut copy = String::new();
@@ -114,7 +114,7 @@ fn take_strict<'c>(decoder: &mut TextDecoder, chunk: &'c [u8]) -> Taken<'c, Copi
     (Some(text), end, None)
 }
 
-/// Takes the text of a chunk under a policy that repairs every error, except that of a BOM, before which there is no text.
+/// Takes the text of a chunk under a policy that repairs every error except a BOM error, which no text precedes.
 fn take_repaired<'c>(decoder: &mut TextDecoder, chunk: &'c [u8]) -> Taken<'c, Copied> {
     match decoder.decode_chunk(chunk) {
         Ok(Cow::Borrowed(text)) => (Some(text), chunk.len(), None),

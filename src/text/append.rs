@@ -11,7 +11,7 @@
 //!    without a copy.
 //! 3. After very long text an error is likely to be alone. Its replacement is passed on by itself, and the kernel continues.
 //!
-//! Text and errors are those of `feed` (a test and a fuzz target compare them); only the places where the text is split
+//! Text and errors are the same as from `feed` (a test and a fuzz target compare them); only the places where the text is split
 //! differ.
 
 use alloc::string::String;

@@ -115,7 +115,7 @@ impl TextDecoder {
 /// Decodes a complete input, with U+FFFD for each ill-formed sequence. This is [`String::from_utf8_lossy`] with the
 /// kernels of this crate. Well-formed bytes are borrowed.
 ///
-/// The result is the same as that of the standard library. [`TextDecoder::decode_whole`] supports other policies;
+/// The result is the same as in the standard library. [`TextDecoder::decode_whole`] supports other policies;
 /// [`from_utf8`](crate::from_utf8) returns an error instead.
 ///
 /// ```

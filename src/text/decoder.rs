@@ -15,7 +15,7 @@ use crate::subset::Subset;
 /// Like [`Utf8Decoder`] it accepts chunks of any size, does not allocate and does not panic, and its text, errors and
 /// offsets do not depend on how the stream is split into chunks.
 ///
-/// A clone is a snapshot: to undo what a chunk did, go back to one from before it.
+/// A clone is a snapshot: to undo a chunk, go back to a clone from before it.
 ///
 /// All adapters of this crate get their policies from it. An adapter for one stream continues the stream of the decoder:
 /// its offset, its counters and its pending bytes, which a codec of the module `codec` expects in the read buffer
@@ -142,7 +142,7 @@ impl TextDecoder {
         (piece, self.offset().wrapping_sub(before) as usize)
     }
 
-    /// [`Utf8Decoder::take_plain`] if no policy applies to its text. It is empty otherwise.
+    /// Same as [`Utf8Decoder::take_plain`] if no policy applies to the text. Otherwise the text is empty.
     #[inline]
     pub(crate) fn take_plain<'c>(&mut self, chunk: &'c [u8]) -> &'c str {
         let applies = self.policies.subset.is_some() || self.policies.is_at_start();

@@ -95,7 +95,7 @@ impl<'d, 'c> TextPieces<'d, 'c> {
     /// Returns the next piece, and the number of bytes at its start that are known to be in the subset.
     fn next_piece_within(&mut self, subset: &Subset) -> Option<(TextPiece<'c>, usize)> {
         if self.policies.is_at_start() {
-            // With 4 bytes there is a first piece, and it is not a BOM.
+            // Four bytes always contain a first piece, and one that does not start with EF is not a BOM.
             let is_other = self.pieces.decoder().pending().is_empty()
                 && self.pieces.rest().first_chunk::<4>().is_some_and(|start| start[0] != 0xEF);
             if !is_other || self.policies.bom == BomPolicy::Require {

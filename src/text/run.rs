@@ -57,7 +57,7 @@ impl Repair {
     const NONE: Self = Self { start: 0, text_start: 0, text_end: 0, kind: ErrorKind::Truncated, len: 0 };
 }
 
-/// How long sequences are decoded one at a time after an error, because a kernel would be slower.
+/// For how many steps sequences are decoded one at a time after an error, where a kernel would be slower.
 #[derive(Clone, Copy, Debug)]
 struct StepLimit {
     /// The maximum number of steps without an error.
@@ -333,7 +333,7 @@ impl Run {
 
     /// Counts and logs the errors.
     fn count(&self, policies: &mut Policies) {
-        // A byte for each kind that the grammar has. There are fewer errors than fit in it.
+        // `by_kind` has one byte for each kind of the grammar, which is enough for the errors of a run.
         const { assert!(MOST_REPAIRS <= u8::MAX as usize) };
         let outside = ErrorKind::OutsideSubset;
         let mut by_kind = 0_u64;
@@ -425,8 +425,8 @@ impl TextDecoder {
         text
     }
 
-    /// Takes the error at the start of a chunk, which has no subset. The next bytes are decoded by a kernel, because
-    /// text is likely after the error. Returns `None` if there is none.
+    /// Takes the error at the start of a chunk. No subset may be set. The next bytes are decoded by a kernel, because
+    /// text is likely after the error. Returns `None` if there is no error.
     #[cfg(feature = "alloc")]
     #[inline]
     pub(super) fn take_error(&mut self, run: &mut Run, chunk: &[u8]) -> Option<Utf8Error> {

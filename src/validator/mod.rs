@@ -23,7 +23,8 @@
 //!
 //! # Errors
 //!
-//! A [`Utf8Error`] with the offset in the message, from the call that receives the first byte that is part of no character.
+//! The call that receives the first byte that cannot be part of a character returns a [`Utf8Error`]. Its offset counts from
+//! the start of the message.
 //!
 //! # Limits
 //!
@@ -187,7 +188,7 @@ impl Utf8Validator {
 
 /// The number of bytes that are unmasked at a time.
 const BLOCK: usize = 4096;
-/// The same for few bytes, for which a long block would be initialized in vain.
+/// The same for a few bytes, for which it would be wasted work to initialize a long block.
 const SHORT: usize = 68;
 const MEDIUM: usize = 1024;
 
@@ -220,7 +221,7 @@ fn validate_copies<const LEN: usize>(
     Ok(())
 }
 
-/// Combines bytes with as many bytes of a key. There is no branch in the loop, so that the compiler uses vectors.
+/// Combines bytes with the same number of bytes of a key. There is no branch in the loop, so that the compiler uses vectors.
 #[inline]
 fn xor(to: &mut [u8], from: &[u8], keys: &[u8]) {
     for ((to, from), key) in to.iter_mut().zip(from).zip(keys) {

@@ -35,12 +35,12 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// As for [`Utf8Reader`](utf8_codec::io::Utf8Reader#errors), with the policies of the transcoder. The offset is
-    /// that in the input.
+    /// Same as for [`Utf8Reader`](utf8_codec::io::Utf8Reader#errors), with the policies of the transcoder. Offsets
+    /// count from the start of the input.
     ///
     /// # Limits
     ///
-    /// The reader uses 16 KiB of memory. The other limits, and the cancel safety, are those of
+    /// The reader uses 16 KiB of memory. The other limits, and the cancel safety, are the same as for
     /// [`Utf8Reader`](utf8_codec::io::Utf8Reader#limits).
     #[derive(Debug)]
     pub struct TranscodeReader<R> {
@@ -70,12 +70,12 @@ impl<R> TranscodeReader<R> {
     utf8_codec::inner_accessors!(
         inner: R,
         "inner reader",
-        "Bytes that are read from it directly are missing in the text.",
+        "Bytes that are read from it directly are missing from the text.",
         "Bytes that were read from it but not returned are lost: see [`into_parts`](Self::into_parts)."
     );
 
     /// Returns the inner reader, the transcoder, the text that was not returned, and the bytes that were read and not
-    /// converted. The transcoder has none of these bytes: its next byte is the first of them.
+    /// converted. The transcoder holds none of these bytes: it continues at the first of them.
     pub fn into_parts(self) -> (R, Transcoder, Vec<u8>, Vec<u8>) {
         let Converting { mut transcoder, input, output, .. } = self.text;
         let rest = [transcoder.pending(), input.as_slice()].concat();
@@ -191,8 +191,8 @@ pin_project! {
     /// Returns [`InvalidData`](std::io::ErrorKind::InvalidData) for the first sequence that the policies of the
     /// transcoder do not repair, after all text before it was forwarded.
     /// [`TranscodeError::find`](crate::TranscodeError::find) returns the [`TranscodeError`](crate::TranscodeError)
-    /// inside, with its offset in the input. Every later write returns the same error. That of the end of the text is
-    /// returned once, by `finish` or `shutdown`, and so is that of a write that was dropped.
+    /// inside, with its offset in the input. Every later write returns the same error. An error at the end of the text
+    /// is returned once, by `finish` or `shutdown`, and so is the error of a write that was dropped.
     ///
     /// Errors of the inner writer are returned unchanged, some by the call after the one that caused them. Writing can
     /// continue after them.
@@ -255,7 +255,7 @@ impl ConvertingOutput {
         bytes: &[u8],
         mut inner: impl FnMut(&[u8]) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
-        // Also before an error is returned.
+        // Output is written first, even if an error is returned next.
         ready!(self.drain(&mut inner))?;
         self.state.check_open()?;
         let progress = self.transcoder.feed_into_slice(bytes, self.output.space());
@@ -316,7 +316,7 @@ utf8_codec::impl_write!(TranscodeWriter);
 #[cfg(any(feature = "futures-io", feature = "tokio-io"))]
 utf8_codec::pinned_accessor!(
     TranscodeReader,
-    "Returns the inner reader, pinned. Bytes that are read from it directly are missing in the text."
+    "Returns the inner reader, pinned. Bytes that are read from it directly are missing from the text."
 );
 #[cfg(any(feature = "futures-io", feature = "tokio-io"))]
 utf8_codec::pinned_accessor!(

@@ -23,7 +23,7 @@ enum State {
     Done,
 }
 
-/// The maximum number of bytes of a chunk that one item is decoded from.
+/// The maximum number of bytes of a chunk that are decoded into one item.
 const STEP: usize = 16 * 1024;
 
 pin_project! {
@@ -51,7 +51,7 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// As [`Utf8Stream`](utf8_codec::stream::Utf8Stream#errors): the text before an error is returned first, an error
+    /// Same as for [`Utf8Stream`](utf8_codec::stream::Utf8Stream#errors): the text before an error is returned first, an error
     /// of the text ends the stream, and decoding may continue after an error of the inner stream.
     ///
     /// # Limits
@@ -90,13 +90,13 @@ impl<S> TranscodeStream<S> {
     utf8_codec::inner_accessors!(
         inner: S,
         "inner stream",
-        "A chunk that is taken from it directly is missing in the text.",
+        "A chunk that is taken from it directly is missing from the text.",
         "The rest of the current chunk is lost: see [`into_parts`](Self::into_parts)."
     );
 
     /// Returns the inner stream, the transcoder, and the bytes that were read and not returned as text, for a protocol
-    /// that switches to binary data: those of an unfinished sequence, and the rest of the current chunk. The transcoder
-    /// has none of them: its next byte is the first of the returned ones.
+    /// that switches to binary data: an unfinished sequence and the rest of the current chunk. The transcoder holds
+    /// none of these bytes: it continues at the first of them.
     ///
     /// ```
     /// use futures::{StreamExt, stream};

@@ -170,7 +170,7 @@ impl<B> Utf8Body<B> {
         self.filter.repaired()
     }
 
-    /// Whether the data of this body differs from that of the inner body. Always `true` for a transcoded body. Only
+    /// Whether the data of this body differs from the data of the inner body. Always `true` for a transcoded body. Only
     /// valid after the end.
     pub fn has_changed(&self) -> bool {
         self.filter.has_changed()

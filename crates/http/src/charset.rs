@@ -44,7 +44,7 @@ impl OtherCharset {
     }
 }
 
-/// Creates the filter that transcodes from a charset. Rules and plans have it as a pointer, so that the tables of all
+/// Creates the filter that transcodes from a charset. Rules and plans hold it as a pointer, so that the tables of all
 /// encodings are only in programs whose rules transcode.
 pub(crate) type NewTranscoding = fn(&SourceCharset, TextDecoder) -> Box<dyn KindFilter + Send + Sync>;
 

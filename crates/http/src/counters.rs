@@ -1,4 +1,4 @@
-//! Counters of bodies, bytes and errors, and what counts and logs them.
+//! Counters of bodies, bytes and errors, and the code that updates and logs them.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};

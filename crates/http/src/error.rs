@@ -37,9 +37,9 @@ pub enum MultipartError {
     /// §5.1.1.
     Boundary,
     /// Bytes that are not allowed after a delimiter or in the header fields of a part, or that readers parse
-    /// differently: `--boundary` that is not in a delimiter, even if a repair would make it, a part without header fields,
-    /// header fields before or after the parts, a part that is not checked after a text field without a body, and a text
-    /// field with a `Content-Transfer-Encoding` such as `base64`, which some readers decode.
+    /// differently: `--boundary` that is not in a delimiter, even if only a repair would create it, a part without
+    /// header fields, header fields before or after the parts, a part that is not checked after a text field without a
+    /// body, and a text field with a `Content-Transfer-Encoding` such as `base64`, which some readers decode.
     Malformed {
         /// The absolute position in the body, in bytes.
         offset: u64,
@@ -66,7 +66,7 @@ pub(crate) const HEADER_LIMIT: usize = 16 * 1024;
 
 /// Returns the error of an inner body: unchanged, or the [`LengthLimitError`] that it contains.
 ///
-/// The extractors of axum respond with `413` if this error is below at most two errors of axum, but each layer of a router
+/// The extractors of axum respond with `413` if this error is wrapped in at most two errors of axum, but each layer of a router
 /// adds one.
 #[cfg(feature = "body")]
 pub(crate) fn of_inner(error: impl Into<BoxError>) -> BoxError {

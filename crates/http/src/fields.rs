@@ -63,8 +63,8 @@ pub(crate) fn check_values(fields: &HeaderMap) -> Result<(), (HeaderName, Utf8Er
     Ok(())
 }
 
-/// Checks the values of the header fields of a response. Those of gRPC and gRPC-Web without a body are also the fields that
-/// [end](check_end) it. Returns the number of removed fields; `Content-Type` is never removed.
+/// Checks the values of the header fields of a response. In a gRPC or gRPC-Web response without a body they are also the
+/// fields that [end](check_end) it. Returns the number of removed fields; `Content-Type` is never removed.
 #[cfg(feature = "tower")]
 pub(crate) fn check_head(fields: &mut HeaderMap) -> Result<u64, (HeaderName, Utf8Error)> {
     let may_end = fields.get_all(CONTENT_TYPE).iter().all(|value| {

@@ -31,7 +31,8 @@ pub enum MissingCharset {
     Reject,
 }
 
-/// What happens to what cannot be checked: text in another charset, in a content coding or in a range, a compressed message.
+/// What happens to content that cannot be checked: text in another charset, in a content coding or in a range, a
+/// compressed message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Uncheckable {

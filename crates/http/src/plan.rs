@@ -60,7 +60,7 @@ pub enum BodyKind {
     FormData,
     /// The body is text in another charset and is transcoded to UTF-8.
     Transcode,
-    /// The strings of the body are checked: a protobuf message, or those of gRPC, gRPC-Web or a stream of Connect.
+    /// The strings in the body are checked: of a protobuf message, or of the messages of gRPC, gRPC-Web or a Connect stream.
     Protobuf,
 }
 
@@ -88,7 +88,7 @@ pub(crate) enum Check {
         content_type: HeaderValue,
     },
     Protobuf(Box<Protobuf>),
-    /// There is no body, and its type is not known. The change is that of the body that the header fields describe.
+    /// There is no body, and its type is not known. The change applies to the body that the header fields describe.
     Described(Change),
 }
 
@@ -242,7 +242,7 @@ pub(crate) enum Change {
 const DIGESTS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];
 
 /// Whether the change invalidates a field. A change of bytes invalidates digests, a strong `ETag` (RFC 9110 §8.8.1) and
-/// `Accept-Ranges`, because ranges of the changed body are not those of the original. A change of the length also
+/// `Accept-Ranges`, because ranges of the changed body are not ranges of the original. A change of the length also
 /// invalidates `Content-Length`.
 pub(crate) fn invalidates(name: &str, value: &[u8], change: Change) -> bool {
     let is = |other: &str| name.eq_ignore_ascii_case(other);

@@ -12,7 +12,7 @@ use crate::protobuf::{GrpcFilter, GrpcProtocol, Schema, StringFilter, UnknownMes
 
 /// The types of protobuf messages, by the path of their request, for a service with more than one.
 ///
-/// They are those of the methods of gRPC in the schema, whose paths are `/package.Service/Method`, and of the paths that
+/// They come from the gRPC methods of the schema, whose paths are `/package.Service/Method`, and from the paths that
 /// are [added](Self::with_message).
 ///
 /// ```
@@ -57,8 +57,8 @@ impl ProtobufTypes {
         self
     }
 
-    /// Sets the type of the messages of a path, given by its full name: `package.Message`. If the path is that of a
-    /// method, it has only the types that are set.
+    /// Sets the type of the messages of a path, given by its full name: `package.Message`. If the path belongs to a
+    /// method, only the types that are set here apply to it.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl ProtobufTypes {
         Ok(self)
     }
 
-    /// Returns the filter for a message. The path is that of its request, and may have a query.
+    /// Returns the filter for a message. `path` is the path of its request, and may have a query.
     pub fn filter(&self, path: &str, message: MessageKind) -> Option<StringFilter> {
         let path = path.split('?').next().unwrap_or_default();
         let method = self.schema.method(path);
@@ -115,7 +115,7 @@ const STREAMS: [(&str, GrpcProtocol); 5] = [
     ("connect+proto", GrpcProtocol::Connect),
 ];
 
-/// Subtypes of `application` whose body is that of gRPC-Web in base64.
+/// Subtypes of `application` whose body is a gRPC-Web body in base64.
 const WEB_TEXT: [&str; 2] = ["grpc-web-text", "grpc-web-text+proto"];
 
 impl Protobuf {

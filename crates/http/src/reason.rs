@@ -67,7 +67,7 @@ pub enum RejectReason {
     /// A body that must not be changed (`Cache-Control: no-transform`), under rules that would change every body of its type:
     /// they require a BOM and remove it.
     NoTransform,
-    /// A body of gRPC, gRPC-Web or a Connect stream, which cannot be checked, if these are rejected.
+    /// A body of gRPC, gRPC-Web or a Connect stream, which cannot be checked, if such bodies are rejected.
     LengthPrefixed,
     /// A body that is held until its end is longer than the limit.
     TooLong {
@@ -77,7 +77,7 @@ pub enum RejectReason {
 }
 
 impl RejectReason {
-    /// Returns the offset, the kind and the length if the reason is ill-formed text, also in another charset. The
+    /// Returns the offset, the kind and the length if the reason is ill-formed text, in UTF-8 or another charset. The
     /// offset counts from the start of the body, or of what the variant names.
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {

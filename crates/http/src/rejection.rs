@@ -60,7 +60,7 @@ impl Rejection {
     ///
     /// Use it in handlers that read the body themselves, to respond in the same way as the layer:
     /// `Rejection::from_error(&*error).map(|rejection| rejection.to_response())`. Set
-    /// [`content_type`](Self::content_type) if the request may be one of gRPC.
+    /// [`content_type`](Self::content_type) if the request may be a gRPC request.
     pub fn from_error(error: &(dyn core::error::Error + 'static)) -> Option<Self> {
         RejectReason::find(error).map(|reason| Self::new(MessageKind::Request, reason.clone()))
     }
@@ -94,7 +94,7 @@ impl Rejection {
         }
     }
 
-    /// Whether the message is one of gRPC, by its `Content-Type`. A client of gRPC reads the status from the header fields
+    /// Whether this is a gRPC message, by its `Content-Type`. A client of gRPC reads the status from the header fields
     /// of the response and not from a problem document ([`grpc_fields`](Self::grpc_fields)).
     pub fn is_grpc(&self) -> bool {
         self.content_type.as_ref().is_some_and(|value| is_grpc(value.as_bytes()))

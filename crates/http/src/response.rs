@@ -54,7 +54,7 @@ impl Rejection {
     /// Returns the response to the sender of the message, with the [status](Self::status), the [problem
     /// document](Self::problem_json) and, if needed, [`Accept-Encoding`](Self::accept_encoding).
     ///
-    /// If the [`content_type`](Self::content_type) is that of gRPC, the status is `200`, there is no body, and the header
+    /// If the [`content_type`](Self::content_type) is a gRPC type, the status is `200`, there is no body, and the header
     /// fields are [`grpc_fields`](Self::grpc_fields). A client of gRPC would otherwise report the HTTP status.
     ///
     /// ```

@@ -22,9 +22,9 @@ use utf8_codec::ErrorPolicy;
 
 /// The rules that determine which bodies are checked, and what happens to the others.
 ///
-/// The defaults of [`new`](Self::new) are for requests. Text that cannot be checked is rejected, and each exception is a
-/// setting. A body that is not text passes. The messages of gRPC and Connect, with their length before each, count as such,
-/// also if their suffix is that of a text, as in `application/grpc+json`. To reject them, set
+/// The defaults of [`new`](Self::new) are for requests. Text that cannot be checked is rejected, and each exception is
+/// a setting. A body that is not text passes. The messages of gRPC and Connect, each with its length before it, count
+/// as not text, even if the suffix names a text format, as in `application/grpc+json`. To reject them, set
 /// [`with_length_prefixed`](Self::with_length_prefixed).
 ///
 /// | message | [`new`](Self::new), for requests | [`for_responses`](Self::for_responses) | setting |
@@ -248,8 +248,8 @@ impl BodyRules {
         self
     }
 
-    /// Whether the field of a request must be removed before the request is forwarded, because these rules, which are
-    /// those of its response, could change the body: `Range` and `If-Range`.
+    /// Whether the field of a request must be removed before the request is forwarded, because these rules, which apply
+    /// to its response, could change the body: `Range` and `If-Range`.
     ///
     /// A client that resumes a download would join a repaired start and a range of the original. Without `Range` the
     /// response is the whole body (RFC 9110 §14.2), which can be repaired. The layer for responses removes both fields.
@@ -272,7 +272,7 @@ impl BodyRules {
         self.json_strings.is_some_and(|strings| !strings.escape_policy().keeps_len())
     }
 
-    /// Returns the most that the rules change in any body.
+    /// Returns the largest change that the rules can make to a body.
     fn most_change(&self) -> Change {
         let text = BodyPlan::new(Check::Text, self.decoder.clone()).change();
         let form = BodyPlan::new(Check::UrlEncoded, self.decoder.clone()).change();
@@ -290,9 +290,9 @@ impl BodyRules {
     /// Returns the plan for the header fields of a message whose body is not sent but which describe one: the response to
     /// `HEAD`, and the status `304` (RFC 9110 §9.3.2, §15.4.5). What would be rejected passes, because there is no body.
     ///
-    /// A `304` usually has no `Content-Type`. Its body could then be one of any type, so the fields are removed that the
-    /// rules invalidate for some type: a cache must not combine its repaired body with a strong `ETag` of the original
-    /// (RFC 9111 §4.3.4).
+    /// A `304` usually has no `Content-Type`. Its body could then have any type, so the fields that the rules
+    /// invalidate for some type are removed: a cache must not combine its repaired body with a strong `ETag` of the
+    /// original (RFC 9111 §4.3.4).
     ///
     /// ```
     /// use utf8_codec::{ErrorPolicy, TextDecoder};
@@ -312,7 +312,7 @@ impl BodyRules {
     }
 
     /// Sets what happens to the bodies of gRPC, gRPC-Web and Connect streams
-    /// ([`is_length_prefixed`](utf8_codec_media::content_type::is_length_prefixed)), also with a
+    /// ([`is_length_prefixed`](utf8_codec_media::content_type::is_length_prefixed)), even with a
     /// suffix such as `+json` and whatever [`with_text_types`](Self::with_text_types) says. They are not checked or
     /// changed, because a binary length precedes each message, except for those with protobuf and its schema. By default they
     /// pass, as other types that are not text do. With [`Uncheckable::Reject`] the message is rejected with `415`.
@@ -325,7 +325,7 @@ impl BodyRules {
     /// Sets whether the text fields of `multipart/form-data` (RFC 7578) are checked. Files and the parts of other
     /// multipart types are not checked.
     ///
-    /// A part with a `filename` is a file, and one with only a `filename*` (RFC 8187) in UTF-8 or ISO 8859-1. A part
+    /// A part with a `filename` is a file, and so is one with only a `filename*` (RFC 8187) in UTF-8 or ISO 8859-1. A part
     /// without one is a field, whatever its own `Content-Type` ([`with_field_types`](Self::with_field_types)). A part
     /// with an empty `filename`, which browsers send for an input without a file (HTML §4.10.21.8), is a field too:
     /// Django and busboy read it as text.
@@ -362,7 +362,7 @@ impl BodyRules {
         self
     }
 
-    /// Sets that the strings of protobuf messages are checked, and their type and policy: those of this filter. For paths
+    /// Checks the strings of protobuf messages, with the message type and the policy of this filter. For paths
     /// with other types, use [`with_protobuf_types`](Self::with_protobuf_types).
     ///
     /// | body | type: `application/` and |
@@ -454,8 +454,8 @@ impl BodyRules {
 
     /// Sets the policies for ill-formed text and for the BOM. The offset and the counters of the decoder are not used.
     ///
-    /// A document in another encoding is not repaired if it [declares](Self#charset) the encoding where it is searched: in
-    /// HTML within the first 1,024 bytes.
+    /// A document in another encoding is not repaired if it [declares](Self#charset) the encoding in the part that is
+    /// searched: in HTML the first 1,024 bytes.
     #[must_use]
     pub const fn with_decoder(mut self, decoder: TextDecoder) -> Self {
         self.decoder = decoder.restarted_at(0);

@@ -109,7 +109,7 @@ mod tests {
         }) {
             let encoded = lines_of(form, 2);
             for position in 0..encoded.len() {
-                // At each position other bytes.
+                // Different bytes at each position.
                 for byte in (0..=u8::MAX).skip(position % 5).step_by(5) {
                     let mut encoded = encoded.clone();
                     encoded[position] = byte;

@@ -3,7 +3,7 @@
 /// A set of values of the low 6 bits of a byte, as a bit for each value.
 type Set = u64;
 
-/// The sequences of which the first bytes are in three sets.
+/// The sequences whose first three bytes are in three sets.
 #[derive(Clone, Copy)]
 struct Product([Set; 3]);
 
@@ -186,7 +186,7 @@ impl Product {
         a.count_ones() as u64 * b.count_ones() as u64 * c.count_ones() as u64
     }
 
-    /// Returns how many sequences the smallest product that contains two others has and none of them has.
+    /// Returns the number of sequences that are in the smallest product that contains both, but in neither of them.
     const fn growth(&self, other: &Self) -> u64 {
         let [a, b, c] = self.0;
         let [d, e, f] = other.0;

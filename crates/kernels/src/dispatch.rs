@@ -45,7 +45,7 @@ impl Kernel {
         // The index needs no ordering.
         match IN_USE.load(Ordering::Relaxed) {
             UNKNOWN => Self::choose_best(),
-            // SAFETY: the index is that of a `Kernel`.
+            // SAFETY: only the index of a `Kernel` is stored.
             known => unsafe { Self::new(known) },
         }
     }

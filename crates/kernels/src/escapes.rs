@@ -1,9 +1,9 @@
-//! Finds how far the escapes of JSON are those of characters.
+//! Finds the prefix of a text in which every JSON escape encodes a character.
 
 use super::dispatch::Kernel;
 
-/// Returns the length of the start of a text whose escapes all are those of characters: a surrogate is one of a pair. It ends
-/// between escapes. The text starts between them.
+/// Returns the length of a prefix of a text in which every escape encodes a character: each surrogate is part of a
+/// pair. The prefix ends between escapes, and the text starts between escapes.
 ///
 /// It may be shorter than possible, and is empty if the kernel has no vector code for it.
 #[inline]
@@ -16,7 +16,7 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// Returns the ends of all parts of a text before the first `\u` that is not that of a character.
+    /// Returns the ends of all parts of a text before the first `\u` that does not encode a character.
     fn ends(text: &[u8]) -> Vec<usize> {
         let unit = |at: usize| {
             let digits = text.get(at..)?.strip_prefix(b"\\u")?.get(..4)?;

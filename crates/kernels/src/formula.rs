@@ -70,7 +70,7 @@
 //! mark = ((s1 | s2) ^ cont) | (s1 & (x + T'[p1 & 3F]))        if p2 and p3 are below F0
 //! ```
 //!
-//! If `p1` is also below `F0`, the result is that of the whole formula, because bit 7 of `s3` is not set. If `p1` is
+//! If `p1` is also below `F0`, the result is the same as with the whole formula, because bit 7 of `s3` is not set. If `p1` is
 //! `F0` or above, `x` is marked: by `s1 & w` if it is a continuation byte, by `due ^ cont` if not. So every lead byte
 //! of a 4-byte sequence causes a mark, and text without marks is well-formed. If there is a mark, the whole formula is
 //! computed.

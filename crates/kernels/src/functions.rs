@@ -6,7 +6,7 @@ use core::num::NonZeroUsize;
 use super::class::Class;
 use super::state::ScanState;
 
-/// Calls a macro with the functions of a kernel. Those of `variants` have a number of variants.
+/// Calls a macro with the functions of a kernel. The functions in `variants` have several variants each.
 macro_rules! functions {
     ($callback:ident) => {
         $callback! {
@@ -39,8 +39,8 @@ macro_rules! functions {
                 /// Writes the positions at which a character of the class [begins](Class::begins), in order. The first
                 /// [`Found::searched`] bytes are searched.
                 find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found;
-                /// Returns the length of the start of the text whose escapes are those of characters, as those of JSON.
-                /// It ends between escapes. Returns 0 if the kernel has no vector code for it.
+                /// Returns the length of a prefix of the text in which every JSON escape encodes a character. It ends
+                /// between escapes. Returns 0 if the kernel has no vector code for it.
                 escapes_len(text: &[u8]) -> usize;
                 /// Returns the length of the ASCII at the start of the bytes that has no byte of the class, rounded
                 /// down to groups of [`ASCII_GROUP`] bytes. Returns 0 if the kernel has no vector code for it.
@@ -127,7 +127,7 @@ impl fmt::Debug for Index {
 /// Validates the next chunk of a stream. Takes the state before it, and returns the state after it as
 /// [`bits`](ScanState::bits), so that both are in registers.
 ///
-/// With `Ok`, the state is that at the end of the chunk. `Err(index)` means that `chunk[index]` makes the stream
+/// With `Ok`, the state is the one at the end of the chunk. `Err(index)` means that `chunk[index]` makes the stream
 /// ill-formed; the carry is unchanged. A byte that well-formed text never contains (`C0`, `C1`, `F5..=FF`) may instead
 /// be reported at the index of the byte after it.
 ///

@@ -174,7 +174,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Compiles the rows. Does not compile in a constant if they contradict each other.
+    /// Compiles the rows. In a constant, rows that contradict each other are a compile error.
     #[inline]
     pub const fn compile(rows: &[Row], rejections: &[RejectedBytes]) -> Self {
         let mut lead_results = [NO_LEAD; 256];
@@ -251,8 +251,8 @@ impl Machine {
         if next < REJECTED { Some(next) } else { None }
     }
 
-    /// Returns the length of the sequence at the start of `bytes`, and the error kind if it is ill-formed. For an
-    /// ill-formed sequence the length is that of the maximal subpart (Unicode D93b). If all bytes are the start of a
+    /// Returns the length of the sequence at the start of `bytes`, and the error kind if it is ill-formed. An
+    /// ill-formed sequence has the length of its maximal subpart (Unicode D93b). If all bytes are the start of a
     /// sequence, or if there are none, the kind is [`Kind::Truncated`].
     ///
     /// This is the only loop that classifies a sequence.

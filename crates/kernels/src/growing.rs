@@ -6,7 +6,7 @@ use core::mem;
 
 /// A `String` during an append.
 ///
-/// Dropping it moves the text up to the last [`commit`](Self::commit) back into the `String`, also during a panic.
+/// Dropping it moves the text up to the last [`commit`](Self::commit) back into the `String`, even during a panic.
 /// Until then the `String` is empty, so it never contains bytes that were not validated.
 #[derive(Debug)]
 pub struct GrowingString<'s> {

@@ -73,8 +73,8 @@ pub fn whole(
 pub type Taken<'b, R> = (Option<&'b str>, usize, R);
 
 /// Removes the bytes that `f` took from the front of a chunk, and returns its text and the rest of its result. If the
-/// text is all that the chunk has, the reference count does not change. A text from elsewhere is dropped; the bytes are
-/// still removed.
+/// text is the whole chunk, the reference count does not change. A text from elsewhere is dropped; the bytes are still
+/// removed.
 #[inline]
 pub fn take_piece<R>(
     chunk: &mut Bytes,

@@ -29,8 +29,8 @@ macro_rules! of_each {
 }
 pub(crate) use of_each;
 
-/// Declares a method that calls each function of a kernel. The first argument of those of `variants` selects one. The
-/// method of a field returns it.
+/// Declares a method that calls each function of a kernel. For a function in `variants` the first argument selects the
+/// variant. For a field the method returns its value.
 ///
 /// Each method has a table of its own, so that a program contains only the functions that it calls.
 macro_rules! methods {

@@ -1,6 +1,6 @@
 //! Conversions between UTF-8 and ISO 8859-1 or windows-1252.
 //!
-//! If the parameter `WINDOWS` is `true`, the bytes `80..=9F` are those of windows-1252. UTF-8 for which the kernel has
+//! If the parameter `WINDOWS` is `true`, the bytes `80..=9F` have their meaning in windows-1252. UTF-8 for which the kernel has
 //! no code is converted through UTF-16, in pieces.
 
 use super::arch::latin::{decode_portable, narrow};

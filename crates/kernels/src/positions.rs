@@ -45,7 +45,7 @@ pub fn last_position(bytes: &[u8], byte: u8) -> Option<usize> {
     bytes[..bytes.len() - blocks.count() * BLOCK].iter().rposition(|&other| other == byte)
 }
 
-/// Whether a block has a byte. The compiler makes vector instructions of the loop, because it has no early exit.
+/// Whether a block contains a byte. The compiler vectorizes the loop, because it has no early exit.
 #[cfg(feature = "transcode")]
 fn has(block: &[u8], byte: u8) -> bool {
     block.iter().fold(false, |any, &other| any | (other == byte))

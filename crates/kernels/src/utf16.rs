@@ -16,7 +16,7 @@ const FIRST_PAGE: usize = 256;
 /// A length of ASCII after which more ASCII is likely after a few characters.
 const MUCH_ASCII: usize = 64;
 
-/// The number of bytes after so much ASCII that are converted without vectors.
+/// The number of bytes after that much ASCII that are converted without vectors.
 const FEW: usize = 8;
 
 /// Reads UTF-8 and writes UTF-16 while there is input and output space, up to an ill-formed sequence. Returns the

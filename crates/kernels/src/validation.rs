@@ -77,8 +77,8 @@ fn is_few_text(bytes: &[u8]) -> bool {
     Few::new(bytes).is_none_or(Few::is_text)
 }
 
-/// Returns a small chunk as text if ASCII is likely and all of it is text. The state is set to that at its end. This is fewer
-/// instructions than [`prefix`].
+/// Returns a small chunk as text if ASCII is likely and all of it is text. `state` becomes the state at its end. This
+/// takes fewer instructions than [`prefix`].
 #[inline(always)]
 pub fn likely_text<'c>(state: &mut ScanState, chunk: &'c [u8]) -> Option<&'c str> {
     likely_text_up_to::<SMALL>(state, chunk)
@@ -157,7 +157,7 @@ pub fn prefix_of_text(bytes: &[u8]) -> (&str, TextEnd<'_>) {
     })
 }
 
-/// [`prefix`] by this function, which is the same as [`validate_any`].
+/// [`prefix`] by `validate`, a function with the same results as [`validate_any`].
 #[inline(always)]
 fn prefix_by<'c>(
     start: AtBoundary,
@@ -198,7 +198,7 @@ pub fn prefix_within<'c>(start: AtBoundary, chunk: &'c [u8], class: &Class) -> (
     (unsafe { core::str::from_utf8_unchecked(text) }, end, inside)
 }
 
-/// The number of bytes that [`plain_prefix`] searches first, and the number after which it stops. So many bytes are
+/// The number of bytes that [`plain_prefix`] searches first, and the number after which it stops. That many bytes are
 /// still in the L1 cache when they are validated after the search.
 const FIRST_PLAIN: usize = 512;
 const MAX_PLAIN: usize = 16 * 1024;

@@ -95,7 +95,7 @@ pub const fn pairs_len(window: &[u8; STEP]) -> usize {
     /// The bits that all of these sequences have in common.
     const MASK: u128 = every_pair([0xE0, 0xC0]);
     const PAIR: u128 = every_pair([0xC0, 0x80]);
-    /// The bits of which one is set in every lead byte except `C0` and `C1`. The sum with them has bit 5 set if one is.
+    /// The bits of which one is set in every lead byte except `C0` and `C1`. Adding them sets bit 5 if one of them is set.
     const NOT_OVERLONG: u128 = every_pair([0x1E, 0]);
     const BIT_5: u128 = every_pair([0x20, 0]);
     let window = u128::from_le_bytes(*window);

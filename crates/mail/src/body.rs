@@ -73,8 +73,7 @@ impl BodyDecoder {
         }
     }
 
-    /// Decodes the text in another charset than UTF-8. Pieces are UTF-8, and the offsets of errors are those of the bytes
-    /// in that charset.
+    /// Decodes text in a charset other than UTF-8. Pieces are UTF-8, and the offsets of errors count bytes in that charset.
     #[must_use]
     pub fn with_charset(self, charset: Encoding) -> Self {
         self.in_charset(Some(CharsetText::new(charset)))

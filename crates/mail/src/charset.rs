@@ -1,4 +1,4 @@
-//! Text in other charsets than UTF-8, with the offsets of its bytes on the wire.
+//! Text in charsets other than UTF-8, with the offsets of its bytes on the wire.
 
 use alloc::boxed::Box;
 
@@ -25,9 +25,9 @@ impl CharsetText {
         Box::new(Self { transcoder: Transcoder::new(charset, Encoding::Utf8), pending: [0; 8] })
     }
 
-    /// Returns the decoder for a name of an encoding. Mail has more of them than the web, such as `utf-7`, `iso-2022-kr` and
-    /// `cp949`. The labels of the web complete them. UTF-16 and UTF-32 have no decoder: their text in mail may have a BOM of
-    /// the other byte order.
+    /// Returns the decoder for a name of an encoding. Mail uses more names than the web, such as `utf-7`, `iso-2022-kr`
+    /// and `cp949`. The labels of the web are accepted, too. UTF-16 and UTF-32 have no decoder: their text in mail may
+    /// have a BOM of the other byte order.
     pub(super) fn for_label(label: &[u8]) -> Option<Box<Self>> {
         let named = from_utf8(label).ok().and_then(|name| name.trim_ascii().parse().ok());
         let encoding = named.or_else(|| Encoding::for_label(label))?;

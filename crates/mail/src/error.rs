@@ -43,9 +43,9 @@ utf8_codec::kinds! {
         /// or `charset` in sections or in percent-encoding (RFC 2231). The result of the full grammar is used. This is
         /// also the error for a subtype of `message` that is not registered, because some readers open it as a message.
         ///
-        /// Also a [`ByteOrderMark`](Self::ByteOrderMark) or a [`SpaceBeforeColon`](Self::SpaceBeforeColon) after which
-        /// some readers show a body as text that is ill-formed, or that was not checked. The offset is that of the
-        /// warning.
+        /// Also used for a [`ByteOrderMark`](Self::ByteOrderMark) or a [`SpaceBeforeColon`](Self::SpaceBeforeColon)
+        /// after which some readers show a body as text that is ill-formed, or that was not checked. The error then has
+        /// the offset of the warning.
         AmbiguousHeader,
         /// A second `Content-Type` or `Content-Transfer-Encoding` with a different value. The first one is used.
         ConflictingHeader,

@@ -1,4 +1,4 @@
-//! Text of which each byte is written as itself or as an escape.
+//! Text in which each byte is written as itself or as an escape.
 
 use alloc::boxed::Box;
 

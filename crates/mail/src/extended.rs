@@ -1,8 +1,8 @@
 //! Extended values of parameters (RFC 2231 §3, §4): `filename*=UTF-8''caf%C3%A9.pdf`.
 //!
-//! Readers replace the ill-formed text that such a value encodes, as they do in encoded words. The sections of a value
-//! are joined before they are decoded, so a character may continue in the next section. Every value is checked that some
-//! reader decodes: also in quotes, without a charset, without its first section, and after malformed parameters.
+//! Readers replace the ill-formed text that such a value encodes, as they do in encoded words. The sections of a value are
+//! joined before they are decoded, so a character may continue in the next section. Every value that some reader decodes is
+//! checked, even in quotes, without a charset, without its first section, or after malformed parameters.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -76,7 +76,7 @@ impl<'v> Section<'v> {
         Some(Self { base, number, extended, text, at })
     }
 
-    /// Removes `charset'language'` from the text. Returns the decoder of another charset than UTF-8, and `None` if text
+    /// Removes `charset'language'` from the text. Returns the decoder of a charset other than UTF-8, and `None` if text
     /// in the charset is not checked. Without a charset it is in US-ASCII.
     fn take_checked_charset(&mut self, charsets: bool) -> Option<Option<Box<CharsetText>>> {
         let mut quotes = (0..self.text.len()).filter(|&at| self.text[at] == b'\'');
@@ -101,7 +101,7 @@ impl<'v> Section<'v> {
             match byte {
                 // Escapes in quotes, and line breaks of folds.
                 b'\\' | b'\r' | b'\n' if len == 1 => {}
-                // Checked with the header. It ends a sequence, as any other byte does that is not encoded.
+                // This byte was checked with the header. Like any other byte that is not encoded, it ends a sequence.
                 0x80.. if len == 1 => decoded.push(b'?', offset + (self.at + at) as u64, each),
                 _ => decoded.push(byte, offset + (self.at + at) as u64, each),
             }

@@ -90,7 +90,7 @@ impl HeaderReader {
         }
     }
 
-    /// Marks the next header as that of a part, in which `From ...` is not a separator.
+    /// Marks the next header as the header of a part, in which `From ...` is not a separator.
     pub(super) const fn no_envelope(&mut self) {
         self.envelope = false;
     }
@@ -203,7 +203,7 @@ impl HeaderReader {
         Header::Open
     }
 
-    /// Stores that some readers do not accept the line with this offset. The fields before it are complete.
+    /// Records that some readers do not accept the line with this offset. The fields before it are complete.
     fn hide(&mut self, offset: u64) {
         let Declared { content_type, encoding, hidden, .. } = &mut self.declared;
         hidden.get_or_insert_with(|| Hidden {

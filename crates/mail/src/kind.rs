@@ -170,7 +170,7 @@ impl Report<'_> {
         self.push(offset, MimeErrorKind::Structure(kind));
     }
 
-    /// Parses the type, up to the first malformed byte. In a `digest` the default type is another than `text/plain`.
+    /// Parses the type, up to the first malformed byte. In a `digest` the default type is not `text/plain`.
     fn content_type<'f>(&mut self, field: &'f Field, digest: bool) -> Option<ContentType<'f>> {
         let (content_type, error) = match ContentType::parse_mail_prefix(&field.value) {
             Ok((content_type, None)) => {
@@ -250,7 +250,7 @@ impl Report<'_> {
     }
 }
 
-/// Returns the charset that mail readers use: without one if it is empty (RFC 2045 §5.2).
+/// Returns the charset that mail readers use: none if the label is empty (RFC 2045 §5.2).
 fn charset_of<'c>(content_type: &'c ContentType<'_>) -> Charset<'c> {
     match content_type.charset() {
         Charset::Other(label) if label.trim_ascii().is_empty() => Charset::Missing,
@@ -317,7 +317,7 @@ impl Class {
             Self::Other
         };
         match (class, content_type) {
-            // Text is also a type that is in UTF-8 or declares a charset.
+            // A type that is in UTF-8 or declares a charset is also text.
             (Self::Other, Some(given)) if is_text_type(given) || charset_of(given) != Charset::Missing => {
                 Self::Text
             }

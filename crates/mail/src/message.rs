@@ -32,13 +32,13 @@ use super::xml::XmlStart;
 /// number is limited ([`MimeSettings`]). Nothing is repaired, and nothing panics.
 ///
 /// If mail readers parse a message differently, this is an error ([`StructureErrorKind`]), because some of them show
-/// other text than the text that was checked. Line breaks may be CRLF, as on the wire, or LF, as in files.
+/// a different text from the one that was checked. Line breaks may be CRLF, as on the wire, or LF, as in files.
 ///
 /// # Cost
 ///
-/// The body of a part costs its validation. Each part also costs the parsing of its header, up to
-/// [`MimeSettings::max_parts`], and each line that starts with a boundary but is not a delimiter a comparison. A message of
-/// only the shortest of these is over a hundred times as slow as text.
+/// Each body is validated once. The header of each part is parsed, for up to [`MimeSettings::max_parts`] parts, and
+/// each line that starts with a boundary but is not a delimiter costs a comparison. A message that consists only of the
+/// shortest parts or lines of these kinds is over a hundred times as slow as text.
 ///
 /// ```
 /// use utf8_codec::ErrorKind;

@@ -28,7 +28,7 @@ const MAX_LINE: usize = 998;
 /// The form in which content is returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Line by line, each with its line break, for a header. Delimiters are searched only at the start of lines,
+    /// Line by line, each with its line break, for a header. Delimiters are searched for only at the start of lines,
     /// because no reader searches for them inside a field.
     Lines,
     /// As much as possible, for a body.

@@ -1,4 +1,4 @@
-//! A simple parser of `Content-Type`, similar to that of many mail readers. It splits at `;` and `=` and supports
+//! A simple parser of `Content-Type`, similar to the parsers of many mail readers. It splits at `;` and `=` and supports
 //! quotes, but no other part of the grammar.
 //!
 //! It parses comments (RFC 5322 §3.2.2), white space in the type, and parameters in sections or in percent-encoding

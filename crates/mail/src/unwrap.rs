@@ -1,7 +1,7 @@
 //! Removes line folding and dot stuffing before decoding.
 //!
-//! For calendars and contacts, mail and news servers. Otherwise a character that a fold splits
-//! is ill-formed, and offsets are wrong.
+//! For calendars and contacts, mail and news servers. Without this step a character that a fold splits is ill-formed,
+//! and offsets are wrong.
 //!
 //! | bytes | use |
 //! |---|---|
@@ -31,8 +31,8 @@
 //! ```
 //!
 //! The bytes that remain are passed to a function, in slices of the chunk, each with its offset on the wire. They are the
-//! same for every partition of a stream. The offset on the wire of an error that starts in a slice is its offset plus the
-//! difference between the offset of the slice and that of the decoder before it.
+//! same for every partition of a stream. An error that starts in a slice has an offset in the decoded text. For its offset
+//! on the wire, add the offset of the slice and subtract the offset of the decoder before the slice.
 //!
 //! # Limits
 //!
@@ -40,7 +40,7 @@
 //!
 //! # Cost
 //!
-//! Line breaks are searched with a kernel, 64 bytes at a time, CR and LF separately. Nothing is copied or allocated.
+//! A kernel searches for line breaks, 64 bytes at a time, CR and LF separately. Nothing is copied or allocated.
 
 mod dots;
 mod folds;

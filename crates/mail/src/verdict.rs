@@ -45,7 +45,7 @@ pub struct MimeSettings {
     /// [`Encoding`](utf8_codec_encodings::Encoding) parses, such as `MS949` or `ibm850`, except UTF-16 and UTF-32. The
     /// default is `false`.
     ///
-    /// Such a part is [`PartKind::Text`], and its offsets are those of the bytes in its charset. Without this setting it is
+    /// Such a part is [`PartKind::Text`], and its offsets count bytes in its charset. Without this setting it is
     /// [`PartKind::OtherText`].
     pub other_charsets: bool,
 }

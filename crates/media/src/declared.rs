@@ -1,6 +1,6 @@
 //! Encodings that a document declares inside itself: XML, HTML, CSS, Python and gettext catalogs.
 //!
-//! For programs that decide how to decode a document whose encoding no protocol and no user names. [`find`] reads the
+//! For programs that decide how to decode a document whose encoding neither a protocol nor a user names. [`find`] reads the
 //! start of a document and returns the declaration. It does not decode anything. In HTML and CSS a declaration with a
 //! label that the WHATWG Encoding Standard does not have is ignored, as these standards require. In the other kinds the
 //! decoder has to know which labels exist.
@@ -64,8 +64,8 @@ pub enum DocumentKind {
 }
 
 impl DocumentKind {
-    /// Returns the number of bytes at the start of a document in which a declaration is searched. [`find`] ignores the
-    /// bytes after them.
+    /// Returns the number of bytes at the start of a document in which a declaration is searched for. [`find`] ignores
+    /// the bytes after them.
     ///
     /// HTML and CSS prescribe 1,024. The header entry of a catalog follows comments, so it may be later: 16,384.
     pub const fn max_prefix(self) -> usize {
@@ -87,7 +87,7 @@ pub enum DeclarationSearch<'p> {
     NeedMore,
 }
 
-/// Searches the declaration of a document that starts with `prefix`. `is_end` is whether the document ends there.
+/// Searches for the declaration of a document that starts with `prefix`. `is_end` is whether the document ends there.
 ///
 /// At the end the result is never [`DeclarationSearch::NeedMore`]. If the result of a prefix is not [`DeclarationSearch::NeedMore`], it is
 /// the same for every longer prefix. So it does not depend on where the chunks of a document end.

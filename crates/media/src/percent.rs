@@ -36,7 +36,7 @@ pub fn decoded(text: &[u8]) -> impl Iterator<Item = u8> {
     })
 }
 
-/// Checks the bytes that texts encode which are joined.
+/// Checks the bytes that several joined texts encode.
 #[derive(Debug, Default)]
 pub struct EncodedText {
     decoder: Utf8Decoder,
@@ -54,8 +54,8 @@ impl EncodedText {
     ///
     /// # Errors
     ///
-    /// Returns the first error. Its offset is that of the first byte of the sequence or of its `%`, and its length counts
-    /// decoded bytes.
+    /// Returns the first error. Its offset is the position of the first byte of the sequence or of its `%`, and its
+    /// length counts decoded bytes.
     pub fn push(&mut self, text: &[u8], offset: u64) -> Result<(), Utf8Error> {
         let mut at = 0;
         while let Some((byte, len)) = first_byte(&text[at..]) {

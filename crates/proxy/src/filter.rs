@@ -68,7 +68,7 @@ impl Filter {
         Self { decoder, escapes: None, forward: ForwardPolicy::Characters, rejected: None }
     }
 
-    /// Sets what is forwarded of a character that is not complete. [`ForwardPolicy::Bytes`] costs no edit where a slice
+    /// Sets which bytes of an incomplete character are forwarded. [`ForwardPolicy::Bytes`] needs no edit where a slice
     /// starts or ends inside a character: a slice of well-formed text passes as a whole.
     ///
     /// Pending bytes of a decoder that was passed to [`with_decoder`](Self::with_decoder) count as forwarded.

@@ -1,8 +1,8 @@
 //! The filter of one direction of a line protocol, without I/O.
 //!
-//! The decoder validates or repairs a slice as one text, and hands over edits: ranges of the slice that pass, and inserted
+//! The decoder validates or repairs a slice as one text, and reports edits: ranges of the slice that pass, and inserted
 //! text. [`LineEdits`] splits these edits into lines. It forwards a line only when its terminator arrives, so until then
-//! the line is in two parts: `held`, a copy of what came in earlier slices or is a repair, and `tail`, a range of the
+//! the line is in two parts: `held`, a copy of the bytes of earlier slices and of repairs, and `tail`, a range of the
 //! current slice that follows it. A line that starts and ends in one slice is never copied, and neither are the lines between
 //! the first and the last terminator of a slice, which are forwarded as one range if none of them can be too long.
 //!
@@ -122,7 +122,7 @@ impl LineFilter {
 
     /// Sets the terminator of a line. The default is LF or CRLF.
     ///
-    /// Use the terminator that the receiver uses: it reads other lines than this filter if they differ. Under
+    /// Use the terminator that the receiver uses: otherwise the receiver reads different lines from this filter. Under
     /// [`LineEnding::Any`] a line is forwarded at its CR. An LF after it belongs to the same terminator.
     #[must_use]
     pub fn with_line_ending(self, ending: LineEnding) -> Self {
@@ -202,8 +202,8 @@ impl LineFilter {
                     && error.kind == ErrorKind::OutsideSubset
                     && self.decoder.offset() == error.offset.wrapping_add(1)
                 {
-                    // It is in the rest of a line that was too long, and may be the terminator of the line. The rest is not
-                    // decoded under a strict policy.
+                    // The character outside the subset is in the rest of a line that was too long, and may be the
+                    // terminator of the line. The rest is not decoded under a strict policy.
                     taken -= 1;
                     self.decoder.seek(error.offset);
                     edits.tail = taken..taken;
@@ -246,7 +246,7 @@ impl LineFilter {
             rejected: None,
         };
         if edits.line.skipped && first_error_only {
-            // It is not text, so its end is not an error.
+            // The rest of a rejected line is not decoded, so a character that it cuts off is not an error.
             let _ = self.decoder.finish();
         } else if let Err(error) = edit::finish(&mut self.decoder, self.escapes.as_deref_mut(), &mut edits) {
             edits.reject_ill_formed(error);
@@ -438,7 +438,7 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
         self.line.after_cr = false;
     }
 
-    /// Forwards the held bytes. Its memory is kept for the next line, unless it is more than most lines need.
+    /// Forwards the held bytes. Their memory is kept for the next line, unless it is more than most lines need.
     fn insert_held(&mut self) {
         let mut held = core::mem::take(&mut self.line.held);
         if !held.is_empty() {

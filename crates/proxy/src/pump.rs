@@ -299,7 +299,7 @@ impl Pump {
                 Poll::Ready(State::Write)
             }
             Err(error) => {
-                // A character that is truncated by the failure is reported as at the end of a stream. Its replacement
+                // A character that is truncated by the failure is reported as if the stream had ended. Its replacement
                 // is not delivered, because the other peer must not treat the failure as a normal end.
                 self.ended = true;
                 self.broken = true;

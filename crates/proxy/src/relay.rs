@@ -138,7 +138,7 @@ impl Relay {
         self
     }
 
-    /// Sets what is forwarded of a character that is not complete, in both directions. Lines are always forwarded whole: it
+    /// Sets which bytes of an incomplete character are forwarded, in both directions. Lines are always forwarded whole: it
     /// has no effect after [`with_line_filter`](Self::with_line_filter). With [`RejectionPolicy::Close`] and
     /// [`ForwardPolicy::Bytes`] a peer may receive a normal end inside a character.
     #[must_use]

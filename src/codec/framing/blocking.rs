@@ -8,7 +8,7 @@ use tokio_util::codec::Decoder;
 /// The frames of a file or another blocking reader, decoded by any codec. Each call reads until the next frame is complete.
 ///
 /// An item of the codec may be a `Result` itself. The iterator continues after an error. It ends at the end of the
-/// file. If the file grows, it can be called again.
+/// file. If the file grows, `next` can be called again.
 ///
 /// ```
 /// use utf8_codec::codec::framing::{BlockingFrames, CriCodec};
@@ -31,7 +31,7 @@ pub struct BlockingFrames<R, C> {
 const READ: usize = 16 * 1024;
 
 impl<R, C> BlockingFrames<R, C> {
-    /// Creates an iterator over the frames of a reader. It needs no buffer of its own.
+    /// Creates an iterator over the frames of a reader. The reader needs no buffer of its own.
     pub fn new(reader: R, codec: C) -> Self {
         Self { reader, codec, buffer: BytesMut::new(), is_at_end: false }
     }

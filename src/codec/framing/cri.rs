@@ -14,8 +14,8 @@ use crate::error::ByteCount;
 /// format](https://github.com/kubernetes/design-proposals-archive/blob/main/node/kubelet-cri-logging.md), read only.
 ///
 /// A record is a line of `TIME STREAM TAG TEXT`. containerd and CRI-O cut a line of the container after 16 KiB, at any
-/// byte: the tag of each part is `P`, and that of the last one `F`. The codec joins the parts as bytes, so a character
-/// that was cut is whole again. The parts of stdout and stderr alternate in a file, and are joined apart. The text is
+/// byte: the tag is `F` for the last part and `P` for the others. The codec joins the parts as bytes, so a character that
+/// was cut is whole again. The parts of stdout and stderr alternate in a file, and are joined separately. The text is
 /// not validated: see the recipe [Container
 /// logs](https://github.com/utf8-codec/utf8-codec/blob/main/docs/recipes.md#container-logs).
 /// [`Utf8FramesCodec`](crate::codec::Utf8FramesCodec) over this codec returns the text alone.
@@ -44,8 +44,8 @@ use crate::error::ByteCount;
 /// - [`FramingError::FrameTooLong`] for a line of the container that is longer than the limit. It is reported once,
 ///   even if its end has not arrived, and skipped up to the end of its last part.
 ///
-/// The codec continues after both. At the end of the file a line without its last part is returned as it is, first that
-/// of stdout: [`is_whole`](CriLine::is_whole) is `false`. Log rotation also ends a file between two parts. Chain the
+/// The codec continues after both. At the end of the file, lines without their last part are returned as they are,
+/// stdout first: [`is_whole`](CriLine::is_whole) is `false`. Log rotation also ends a file between two parts. Chain the
 /// files to join them.
 #[derive(Clone, Debug)]
 pub struct CriCodec {
@@ -138,8 +138,7 @@ impl CriCodec {
         }
     }
 
-    /// Sets the limit of the text of a line, all parts together, in bytes. One such text of each stream is
-    /// held.
+    /// Sets the limit of the text of a line, all parts together, in bytes. One such text is held for each stream.
     #[must_use]
     #[inline]
     pub fn with_max_length(self, bytes: usize) -> Self {
@@ -238,7 +237,7 @@ impl CriCodec {
         if header.is_last {
             return Some(CriLine { record: record.freeze(), header, offset, is_whole: true });
         }
-        // A copy, so that the parts do not keep the read buffer. It has room for more parts.
+        // Copied, so that the parts do not keep the read buffer alive. The copy has room for more parts.
         let most = max_length.saturating_add(header.text.into());
         let mut joined = BytesMut::with_capacity(record.len().saturating_mul(4).min(most));
         joined.extend_from_slice(&record);
@@ -274,7 +273,7 @@ impl Decoder for CriCodec {
     fn decode_eof(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
         let decoded = self.next(src);
         if self.state == State::Discard && memchr(b'\n', src).is_none() {
-            // What is discarded ends with the file.
+            // The record that is being discarded ends with the file.
             drop(self.take(src, src.len(), 0));
             self.state = State::Record;
         }
@@ -336,7 +335,7 @@ impl CriLine {
     /// Returns the time of the first part, as it was written.
     #[inline]
     pub fn time(&self) -> &str {
-        // It is ASCII.
+        // The time is ASCII, so this does not fail.
         core::str::from_utf8(&self.record[..self.header.time.into()]).unwrap_or_default()
     }
 

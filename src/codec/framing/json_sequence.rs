@@ -18,7 +18,7 @@ use super::reader::DEFAULT_MAX_LENGTH;
 ///
 /// An object, an array or a string is complete when it is closed. White space must follow a number, `true`, `false`,
 /// `null` and anything else that is not JSON (RFC 7464 section 2.4). The codec does not parse the text: it tracks
-/// brackets and strings in constant memory. A parser may reject the text that it returns: an LF also ends a text of
+/// brackets and strings in constant memory. A parser may reject the text that the codec returns: an LF also ends a text of
 /// nothing but white space.
 ///
 /// ```

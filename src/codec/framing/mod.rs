@@ -51,13 +51,13 @@
 //!
 //! # Limits
 //!
-//! 64 KiB for a syslog message, 1 MiB for a line of a container and 8 MiB for the payloads of the other codecs, unless set
-//! otherwise. A length has at most [`MAX_DIGITS`] digits. Header fields have at most 4 KiB. Memory grows with the bytes that
-//! arrive, not with the length in the header.
+//! A syslog message is limited to 64 KiB, a line of a container to 1 MiB, and the payloads of the other codecs to 8
+//! MiB, unless another limit is set. A length has at most [`MAX_DIGITS`] digits. Header fields have at most 4 KiB.
+//! Memory grows with the bytes that arrive, not with the length in the header.
 //!
 //! # Cost
 //!
-//! A frame is a slice of the read buffer, except a line of a container that is joined of parts. The work is linear in the
+//! A frame is a slice of the read buffer, except a line of a container that is joined from parts. The work is linear in the
 //! length of any input, however it is split.
 //!
 //! # Cancel safety

@@ -75,8 +75,8 @@ impl OctetCountingCodec {
         self
     }
 
-    /// Sets whether messages without a length are accepted, too, each of which ends with LF, CRLF or NUL (RFC 6587
-    /// section 3.4.2). By default they are not. The trailer is removed. Empty messages are skipped. The first byte of
+    /// Sets whether messages without a length are also accepted. Each of these ends with LF, CRLF or NUL (RFC 6587 section
+    /// 3.4.2). By default they are not accepted. The trailer is removed. Empty messages are skipped. The first byte of
     /// the stream determines the framing: octet counting after a digit, lines after any other byte. A syslog message
     /// starts with `<`.
     ///
@@ -153,7 +153,7 @@ impl OctetCountingCodec {
     }
 }
 
-/// Returns the length of the message at the front of `src` and that of its trailer: LF, CRLF, NUL, or CR NUL. No trailer
+/// Returns the lengths of the message at the front of `src` and of its trailer: LF, CRLF, NUL, or CR NUL. No trailer
 /// starts in the first `searched` bytes.
 #[inline]
 fn find_trailer(src: &[u8], searched: usize) -> Option<(usize, usize)> {

@@ -17,8 +17,8 @@ use crate::error::Utf8Error;
 /// | MSG without a BOM | in any encoding, or UTF-8 if [`with_utf8_required`](Self::with_utf8_required) is set |
 ///
 /// The characters and delimiters of the grammar are checked, because they determine where MSG starts, but not the
-/// meaning and the length of a field. In a value `"`, `\` and `]` must be escaped, as the RFC says: readers disagree
-/// about where an element ends that has a `]` in a value.
+/// meaning or the length of a field. In a value `"`, `\` and `]` must be escaped, as the RFC requires: readers disagree
+/// about where an element ends if a value in it contains `]`.
 ///
 /// ```
 /// use utf8_codec::codec::framing::{SyslogText, SyslogValidator};
@@ -58,19 +58,19 @@ pub enum SyslogText<'m> {
     Undeclared(&'m [u8]),
 }
 
-/// An error in a syslog message. Offsets are those in the message.
+/// An error in a syslog message. Offsets count from the start of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SyslogError {
-    /// The header does not follow the grammar. A message in the format of RFC 3164 has no version and is an error at
-    /// this place.
+    /// The header does not follow the grammar. A message in the format of RFC 3164 has no version, so the error is at
+    /// the position of the version.
     InvalidHeader {
         /// The offset of the first byte that is not allowed, or the length of a message that ends there.
         offset: u64,
     },
     /// The structured data does not follow the grammar.
     InvalidStructuredData {
-        /// As that of the header.
+        /// The offset of the first byte that is not allowed, or the length of a message that ends there.
         offset: u64,
     },
     /// The value of a parameter is ill-formed.
@@ -107,7 +107,7 @@ impl SyslogValidator {
         scan.header().map_err(|at| SyslogError::InvalidHeader { offset: at as u64 })?;
         let structured = scan.structured_data();
         let end = structured.unwrap_or_else(|at| at);
-        // Only values have bytes above 7F before the end. The byte after it ends an unfinished character.
+        // Before `end`, only values can have bytes above 7F. The byte at `end` is included, to end an unfinished character.
         let head = match from_utf8(&message[..message.len().min(end + 1)]) {
             Ok(head) => head.get(..end).unwrap_or_default(),
             Err(error) if error.offset < end as u64 => return Err(SyslogError::IllFormedValue(error)),
@@ -223,7 +223,7 @@ impl Scan<'_> {
                     return Ok(());
                 }
                 None | Some(b']') => return Err(self.at),
-                // Before any other character a backslash is one (RFC 5424 §6.3.3).
+                // Before any other character a backslash represents itself (RFC 5424 §6.3.3).
                 Some(b'\\') if matches!(self.message.get(self.at + 1), Some(b'"' | b'\\' | b']')) => {
                     self.at += 2
                 }

@@ -24,7 +24,7 @@ impl Block {
         Self { event, data: Data::None, start: None, has_slices: false, is_discarded }
     }
 
-    /// Copies what is a slice of the read buffer, so that it does not keep the memory of the buffer alive.
+    /// Copies the slices of the read buffer, so that they do not keep its memory alive.
     #[inline]
     pub(super) fn copy_slices(&mut self) {
         if core::mem::take(&mut self.has_slices) {

@@ -41,9 +41,9 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 /// another limit. An ID may have [`MAX_ID_LENGTH`](Self::MAX_ID_LENGTH) bytes.
 ///
 /// Between two reads a peer can make a stream hold at most twice the limit of an event and 256 KiB: the event, its ID, the
-/// one before it, and small read buffers of which the event is a slice. The read buffer is added: in `FramedRead` 4
-/// times the limit of a line and a read, because its capacity doubles, in `SseStream` twice a line and a chunk. While a
-/// line is decoded its text is added, which a policy may make longer than the line.
+/// one before it, and small read buffers of which the event is a slice. The read buffer comes on top of that: in `FramedRead`
+/// 4 times the limit of a line plus a read, because its capacity doubles; in `SseStream` twice a line plus a chunk. So does
+/// the text of a line while it is decoded. A policy may make this text longer than the line.
 ///
 /// ```
 /// use bytes::BytesMut;
@@ -144,7 +144,7 @@ impl SseCodec {
     }
 
     /// Sets the limit of an event in bytes: the length of its type and its data, after the policy was applied. Above the
-    /// default, a line may also have this length and that of a field name, unless
+    /// default, a line may also have this length plus the length of a field name, unless
     /// [`with_max_line_length`](Self::with_max_line_length) sets its limit.
     #[must_use]
     #[inline]
@@ -174,7 +174,8 @@ impl SseCodec {
     /// Ends the last event at the end of the stream, without an empty line. The last line needs no terminator either.
     /// By default, as the standard requires, such an event is discarded, because it may be incomplete. Some servers
     /// do not write the last empty line. A client that reconnects after a lost connection should not set it: an event that
-    /// was cut off would be returned, and its ID would take effect. `SseStream` discards it if the inner stream failed.
+    /// was cut off would be returned, and its ID would take effect. `SseStream` discards such an event if the inner
+    /// stream failed.
     ///
     /// ```
     /// # use bytes::BytesMut;
@@ -220,9 +221,9 @@ impl SseCodec {
 
     /// Returns the absolute offset, in bytes, up to which the stream was read or discarded.
     ///
-    /// After an event it is the end of the event: after its empty line, whose CR may be followed by an LF that counts with
-    /// the next line. So the bytes before it can be forwarded unchanged. After `None` it is the end of the last whole line,
-    /// which may be a comment or part of an event.
+    /// After an event this is the end of the event: after its empty line, whose CR may be followed by an LF that is
+    /// counted with the next line. The bytes before this offset can therefore be forwarded unchanged. After `None` it
+    /// is the end of the last whole line, which may be a comment or part of an event.
     ///
     /// ```
     /// use bytes::BytesMut;
@@ -400,7 +401,7 @@ impl SseCodec {
         loop {
             let before = self.offset();
             let is_at_line = self.lines.start_line(src);
-            // The LF after a CR that ended a line.
+            // An LF after the CR that ended a line was consumed.
             if self.offset() != before {
                 self.record(b"\n")?;
             }
@@ -413,7 +414,7 @@ impl SseCodec {
             // Every event ends with an empty line, so an LF at the front is tested before the search.
             let mut found = if src.first() == Some(&b'\n') { Some((0, 1)) } else { self.lines.find(src) };
             if let (Some(_), Some((length, terminator))) = (&self.record, &mut found) {
-                // The LF after the CR may not have arrived, so it is always read with what follows.
+                // The LF after the CR may not have arrived, so it is always read with the next line.
                 if src[*length] == b'\r' {
                     *terminator = 1;
                 }
@@ -468,8 +469,8 @@ impl SseCodec {
         self.next(src)
     }
 
-    /// Reads what is left at the end of the stream: the next event, and then the one that the stream ends, if it is
-    /// returned. An unfinished line is validated.
+    /// Reads what is left at the end of the stream: the next event, and then the event that the end of the stream
+    /// completes, if such an event is returned. An unfinished line is validated.
     pub(super) fn next_last(&mut self, src: &mut BytesMut) -> Result<Option<Option<Event>>, CodecError> {
         if let Some(event) = self.next(src)? {
             return Ok(Some(event));

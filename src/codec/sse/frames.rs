@@ -39,13 +39,13 @@ use crate::codec::items::Items;
 ///
 /// # Errors
 ///
-/// Those of [`SseCodec`]. The bytes of the event with the error are not returned. This holds for an error in a comment, too,
-/// and a comment that is longer than a line is an error.
+/// Same as for [`SseCodec`]. The bytes of the event with the error are not returned. This is also true for an error in
+/// a comment, and a comment that is longer than a line is an error.
 ///
 /// # Limits
 ///
-/// Those of [`SseCodec`]. [`with_max_event_length`](SseCodec::with_max_event_length) also limits the bytes of an item. They
-/// are copied once.
+/// Same as for [`SseCodec`]. [`with_max_event_length`](SseCodec::with_max_event_length) also limits the bytes of an
+/// item, which are copied once.
 #[derive(Clone, Debug)]
 pub struct SseFramesCodec {
     codec: SseCodec,

@@ -4,7 +4,7 @@
 //! client the codec decodes the events of a response. In a server it encodes them. For a stream of byte chunks, for
 //! example a `reqwest` response, use `stream::SseStream` (feature `stream`), which uses the same codec.
 //!
-//! The algorithm is that of the
+//! The algorithm is defined by the
 //! [HTML standard](https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation):
 //!
 //! - One BOM at the start of the stream is removed.
@@ -64,16 +64,16 @@
 //!
 //! # Limits
 //!
-//! 8 MiB for a line and for an event unless set otherwise, and 64 KiB for an ID. A line or event that exceeds a limit
-//! is discarded in constant memory. A comment may have any length. [`SseCodec`](super::SseCodec) has the bound of its
-//! memory.
+//! A line and an event have at most 8 MiB each, unless another limit is set, and an ID has at most 64 KiB. A line or
+//! event that exceeds a limit is discarded in constant memory. A comment may have any length.
+//! [`SseCodec`](super::SseCodec) documents how much memory is held.
 //!
 //! # Cost
 //!
 //! The data of an event with one `data` line is a slice, which keeps the memory of the read buffer alive: copy data
-//! that you keep. The data of several lines is a copy, and so is that of a line that was read before the end of its
-//! event if the read buffer is long. Each byte is searched once and validated once. The work is linear in the length of
-//! any input, however it is split.
+//! that you keep. The data of several lines is a copy. So is a single line that was read before the end of its event,
+//! if the read buffer is long. Each byte is searched once and validated once. The work is linear in the length of any
+//! input, however it is split.
 //!
 //! # Cancel safety
 //!

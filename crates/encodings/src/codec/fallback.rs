@@ -1,4 +1,4 @@
-//! Codec for lines of UTF-8, some of them in a named encoding.
+//! Codec for lines in UTF-8 or in a named encoding.
 
 use std::io;
 
@@ -13,8 +13,9 @@ use super::text::TranscodeCodec;
 use crate::detect::{FallbackDecoder, Scope, UnsupportedFallback};
 use crate::{Encoding, Transcoder};
 
-/// A codec for the lines of a child process, a serial line or a chat: UTF-8, and each line that is not UTF-8 in a named
-/// encoding, as [`FallbackDecoder`] with [`Scope::Line`] decodes it. An item is one line without its LF or CRLF.
+/// A codec for the lines of a child process, a serial line or a chat. A line is decoded as UTF-8 or, if it is not
+/// UTF-8, from a named encoding, as [`FallbackDecoder`] does with [`Scope::Line`]. An item is one line without its LF
+/// or CRLF.
 ///
 /// Input that starts with `FF FE` is UTF-16LE, which PowerShell writes. `BlockingFrames` of `utf8_codec` reads a
 /// blocking reader with this codec. A prompt is not a line: to show it, use [`FallbackDecoder`] itself.
@@ -59,7 +60,7 @@ impl FallbackLinesCodec {
     ///
     /// # Errors
     ///
-    /// Returns an error for an encoding that [`FallbackDecoder::new`] does not take.
+    /// Returns an error for an encoding that [`FallbackDecoder::new`] does not accept.
     pub fn new(encoding: Encoding) -> Result<Self, UnsupportedFallback> {
         let units = Transcoder::new(Encoding::Utf16Le, Encoding::Utf8)
             .with_error_policy(ErrorPolicy::Replace)

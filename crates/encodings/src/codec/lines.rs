@@ -14,7 +14,7 @@ use crate::error::TranscodeError;
 use crate::transcode::SingleByte;
 use crate::{Encoding, Transcoder};
 
-/// The default limit of a line, as that of `Utf8LinesCodec`.
+/// The default limit of a line, the same as for `Utf8LinesCodec`.
 const DEFAULT_MAX_LENGTH: usize = 64 * 1024;
 
 /// The position in the current line.
@@ -33,7 +33,7 @@ enum LineState {
 ///
 /// # Limits
 ///
-/// The terminator should be one with CR or LF. Another [`LineEnding::Ascii`] above `2F` is also found in the second
+/// The terminator should contain CR or LF. Another [`LineEnding::Ascii`] above `2F` is also found in the second
 /// byte of the characters of Shift_JIS, GBK, Big5 and GB 18030, and in ISO-2022-JP, ISO-2022-KR and UTF-7 from `21`. A
 /// line of the latter two starts in ASCII.
 ///
@@ -45,7 +45,7 @@ enum LineState {
 ///
 /// # Cost
 ///
-/// A line costs a `String` and a copy of the transcoder besides its conversion. An empty line costs neither.
+/// Besides its conversion, a line allocates a `String` and copies the transcoder. An empty line does neither.
 ///
 /// # Errors
 ///
@@ -111,8 +111,8 @@ impl TranscodeLinesCodec {
         Self { max_length: bytes, ..self }
     }
 
-    /// Sets the limit of the text of a line, in bytes of UTF-8, after a policy was applied to it. There is none unless
-    /// it is set. A longer text is reported as a line that is too long.
+    /// Sets the limit of the text of a line, in bytes of UTF-8, after a policy was applied to it. By default there is
+    /// no limit. A longer text is reported as a line that is too long.
     #[must_use]
     pub fn with_max_text_length(self, bytes: usize) -> Self {
         Self { max_text_length: bytes, ..self }
@@ -196,7 +196,7 @@ impl TranscodeLinesCodec {
             self.end_line(units, &src[..length + terminator]);
             self.skip(src, length, terminator);
             if last {
-                // A part of a code unit after a line as long as the limit.
+                // A part of a code unit may follow a line that is as long as the limit.
                 let _ = finish(&mut self.codec.reading, &mut String::new());
             }
             return Err(error);
@@ -290,7 +290,7 @@ fn finish(reading: &mut Transcoder, text: &mut String) -> Result<(), TranscodeEr
 }
 
 /// Moves past a terminator. It is not part of the text, so it is not decoded. It ends an unfinished sequence before it.
-/// Returns the first error: that of the sequence, or the missing BOM of an empty line.
+/// Returns the first error: the unfinished sequence, or the missing BOM of an empty line.
 fn feed_terminator(reading: &mut Transcoder, bytes: &[u8], text: &mut String) -> Result<(), TranscodeError> {
     let mut rest = bytes;
     let mut result = Ok(());
@@ -332,10 +332,9 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeLinesCodec {
     ///
     /// # Errors
     ///
-    /// Returns [`CodecError::EmbeddedTerminator`] if a peer would read more than one line, also because the policy
-    /// replaces a character by a terminator, or not all of the line because it ends with CR, and
-    /// [`CodecError::IllFormed`] for a character that the encoding does not have, each in an `io::Error`. Nothing is written
-    /// then.
+    /// Returns [`CodecError::EmbeddedTerminator`] if a peer would read more than one line, even if only because the policy
+    /// replaces a character by a terminator, or not all of the line because it ends with CR. Returns [`CodecError::IllFormed`]
+    /// for a character that the encoding does not have. Both are in an `io::Error`. Nothing is written then.
     fn encode(&mut self, line: T, dst: &mut BytesMut) -> io::Result<()> {
         let line = line.as_ref();
         if let Some(position) = self.ending.embedded(line.as_bytes()) {
@@ -347,9 +346,9 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeLinesCodec {
         if written.counters().total() > 0
             && let Some(left) = units.embedded(self.ending, &dst[start..])
         {
-            // A replacement is or contains a terminator. At the end of the output it is that of the last character, and
-            // elsewhere that of the first one that is replaced. Only if the replacements differ from each other it may
-            // be that of a later one.
+            // A replacement is or contains a terminator. At the end of the output it belongs to the last character, and
+            // elsewhere to the first one that is replaced. Only if the replacements differ may it belong to a later
+            // one.
             dst.truncate(start);
             let last = line.char_indices().next_back().map(|(at, _)| at);
             let position = if left == 0 { last } else { self.codec.first_replaced(line) };
@@ -370,7 +369,7 @@ struct Units {
     /// The length of a unit in bytes.
     width: usize,
     is_big_endian: bool,
-    /// If ASCII has other bytes.
+    /// Set if ASCII characters have other bytes than in ASCII.
     table: Option<&'static SingleByte>,
 }
 

@@ -15,7 +15,8 @@ pub enum Sniff {
 
 const WITH_BOM: [Encoding; 5] =
     [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Utf32Be];
-/// The longest BOM, that of UTF-32LE, and the code unit after it, which tells it from the BOM of UTF-16LE and U+0000.
+/// The length of the longest BOM, of UTF-32LE, and of the code unit after it, which distinguishes it from the BOM of UTF-16LE
+/// and U+0000.
 const LONGEST: usize = 8;
 
 /// Searches for a BOM at the start of a stream. `last` means that the stream ends after `bytes`.
@@ -23,7 +24,7 @@ const LONGEST: usize = 8;
 /// `FF FE 00 00` is the BOM of UTF-32LE if the stream ends there or if a code unit of UTF-32 follows. Otherwise it is the BOM
 /// of UTF-16LE and U+0000.
 pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
-    // Most streams start with a byte that starts no BOM.
+    // Most streams start with a byte that cannot start a BOM.
     if let [0x01..=0xEE | 0xF0..=0xFD, ..] = *bytes {
         return Sniff::Absent;
     }
@@ -44,7 +45,7 @@ pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
             }
             [_, _, _, _, ..] => {}
             [] if last => {}
-            // Nothing that follows makes these bytes a code unit.
+            // No later byte can make these bytes a code unit of UTF-32.
             [_, _, c, ..] if c > 0x10 => found = Some(Encoding::Utf16Le),
             _ if last => found = Some(Encoding::Utf16Le),
             _ => return Sniff::Undecided,

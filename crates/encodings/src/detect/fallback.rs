@@ -28,7 +28,7 @@ pub enum Scope {
     Frame,
 }
 
-/// The error for an encoding that [`FallbackDecoder`] does not take.
+/// The error for an encoding that [`FallbackDecoder`] does not accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct UnsupportedFallback {
@@ -65,12 +65,13 @@ fn is_supported(encoding: Encoding, scope: Scope) -> bool {
     }
 }
 
-/// Decodes UTF-8, and what is not UTF-8 by a named encoding: the output of a child process, of a terminal or of a
-/// serial line, and chat. A program may write UTF-8, and a program that it starts the code page of the console.
+/// Decodes UTF-8, and from a named encoding what is not UTF-8. Use it for chat and for the output of a child process, a
+/// terminal or a serial line: a program may write UTF-8 while a program that it starts writes the code page of the
+/// console.
 ///
 /// A part of the input, selected by the [`Scope`], is UTF-8 if it is well-formed. Otherwise all of it is decoded by the named
-/// encoding. What that encoding does not have becomes U+FFFD. Nothing is decided before it must be, and the text does not
-/// depend on how the stream is split into chunks:
+/// encoding. Bytes that have no character in that encoding become U+FFFD. Nothing is decided before it must be, and the
+/// text does not depend on how the stream is split into chunks:
 ///
 /// - The ASCII characters at the start of a line are appended at once: they are the same in both encodings.
 /// - After an ill-formed sequence the line is in the named encoding. It is appended as it arrives.
@@ -81,9 +82,10 @@ fn is_supported(encoding: Encoding, scope: Scope) -> bool {
 ///
 /// # Limits
 ///
-/// At [`with_limit`](Self::with_limit) buffered bytes of a line it is UTF-8. Ill-formed sequences in the rest of this line
-/// become U+FFFD. The memory is therefore bounded, even for a line without an end. Two encodings that are not UTF-8 are not
-/// distinguished from each other, and text in the named encoding that is also well-formed UTF-8 is decoded as UTF-8.
+/// A line of which [`with_limit`](Self::with_limit) bytes are buffered is taken as UTF-8. Ill-formed sequences in the
+/// rest of this line become U+FFFD. The memory is therefore bounded, even for a line without an end. Two encodings that
+/// are not UTF-8 are not distinguished from each other, and text in the named encoding that is also well-formed UTF-8
+/// is decoded as UTF-8.
 ///
 /// ```
 /// use utf8_codec_encodings::Encoding;
@@ -116,7 +118,7 @@ pub struct FallbackDecoder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Start {
     Nothing,
-    /// After `FF`, which is in no buffer.
+    /// After `FF`, which is not buffered.
     Half,
     Over,
 }

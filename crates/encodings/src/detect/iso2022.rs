@@ -2,7 +2,7 @@
 
 const ESC: u8 = 0x1B;
 
-/// Searches the escape sequence that designates a set with two bytes for each character.
+/// Searches for the escape sequence that designates a set with two bytes for each character.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Escapes {
     state: State,

@@ -7,7 +7,7 @@
 //! | Which encoding is this stream in, and how probable is that? | [`Detector`] |
 //! | Does it start with a BOM? | [`BomSniffer`] |
 //! | Does it switch to UTF-8 with an escape sequence (ISO/IEC 2022)? | [`DesignationRecognizer`] |
-//! | How is UTF-8 decoded, and what is not UTF-8 by a named encoding? | [`FallbackDecoder`] |
+//! | How is a mix of UTF-8 and a named encoding decoded? | [`FallbackDecoder`] |
 //!
 //! ```
 //! use utf8_codec_encodings::detect::{Detection, Detector};

@@ -1,6 +1,6 @@
 //! The labels of the WHATWG Encoding Standard (§4.2). HTML and CSS ignore other labels.
 
-/// Whether a label is one of the WHATWG Encoding Standard. White space around it was removed. Case is ignored.
+/// Whether this is a label of the WHATWG Encoding Standard. The caller has removed white space around it. Case is ignored.
 pub fn is_label(label: &[u8]) -> bool {
     LABELS.binary_search_by(|known| known.bytes().cmp(label.iter().map(u8::to_ascii_lowercase))).is_ok()
 }
@@ -53,7 +53,7 @@ mod tests {
                 assert!(is_label(label.as_bytes()), "{label}");
                 assert!(encoding_rs::Encoding::for_label(label.as_bytes()).is_some(), "{label}");
             }
-            // A label is compared as a whole. encoding_rs and this table agree about what resembles one.
+            // A label is compared as a whole: encoding_rs and this table also agree about text that resembles a label.
             for end in 0..known.len() {
                 let (start, rest) = known.split_at(end);
                 for other in [start, rest, &[start, "-", rest].concat(), &[start, &rest[1..]].concat()] {

@@ -119,7 +119,7 @@ encodings! {
         /// UTF-7, `utf-7`, in old mail: ASCII, and shifts with UTF-16 in base64. It is [only decoded](Self::is_decoded_only).
         ///
         /// **Decode it only where a message declares it.** Any ASCII text may be decoded as UTF-7, and a filter that
-        /// does not do so does not see what `+ADw-` becomes. No detection returns it, and the web does not have it.
+        /// does not do so does not see what `+ADw-` becomes. No detection returns it, and the web does not use it.
         ///
         /// A shift that ends inside a code unit, or after bits that are not zero, is ill-formed. The surrogates of a
         /// pair may be in two shifts. Every ASCII character may represent itself, although RFC 2152 excludes `\`, `~`
@@ -272,14 +272,14 @@ fn legacy_for_label(label: &[u8]) -> Option<Encoding> {
     Encoding::ALL.iter().copied().find(|encoding| encoding.tables() == tables)
 }
 
-/// Returns the names of legacy encodings: the labels of the Encoding Standard, and those that it lacks.
+/// Returns the names of legacy encodings: the labels of the Encoding Standard, and others that it lacks.
 fn legacy_labels() -> impl Iterator<Item = (&'static str, Encoding)> {
     let standard = super::labels::LABELS.iter();
     let standard = standard.filter_map(|label| Some((*label, legacy_for_label(label.as_bytes())?)));
     standard.chain(LEGACY_ALIASES)
 }
 
-/// Names of legacy encodings that the Encoding Standard lacks: those of IANA's registry, of iconv and of Python.
+/// Names of legacy encodings that the Encoding Standard lacks, from IANA's registry, iconv and Python.
 #[rustfmt::skip]
 const LEGACY_ALIASES: [(&str, Encoding); 95] = [
     ("cp437", Encoding::Ibm437), ("437", Encoding::Ibm437), ("cspc8codepage437", Encoding::Ibm437),

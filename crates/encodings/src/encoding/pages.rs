@@ -1,6 +1,6 @@
 //! Code pages of DOS and of EBCDIC, which the Encoding Standard does not have.
 //!
-//! The tables are those of Unicode's mapping files (`VENDORS/MICSFT/PC`, `VENDORS/MICSFT/EBCDIC`) and of `IBM-1047` in
+//! The tables come from Unicode's mapping files (`VENDORS/MICSFT/PC`, `VENDORS/MICSFT/EBCDIC`) and from `IBM-1047` in
 //! ICU. In the EBCDIC pages, which have the characters of ISO 8859-1, `25` is U+000A and `15` is U+0085, as in iconv
 //! and Python.
 

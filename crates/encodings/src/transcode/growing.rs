@@ -58,7 +58,7 @@ mod sealed {
 
     /// An output during an append.
     ///
-    /// Dropping it without a [`commit`](Self::commit) discards what was appended, also during a panic (a `tracing`
+    /// Dropping it without a [`commit`](Self::commit) discards what was appended, even during a panic (a `tracing`
     /// subscriber may panic at any event).
     #[derive(Debug)]
     pub enum Growing<'o> {

@@ -227,7 +227,7 @@ fn join_text<const MODIFIED: bool, const LENIENT: bool>(text: &str, room: &mut [
 /// Copies bytes and converts those that differ. Stops at the first byte that is always ill-formed at its position, and
 /// at an unfinished pair. The result may be ill-formed. Returns the number of bytes read and the number of bytes
 /// written.
-// As `split_text`.
+// Not inlined, for the same reason as `split_text`.
 #[inline(never)]
 fn join_bytes<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let class = match (MODIFIED, LENIENT) {

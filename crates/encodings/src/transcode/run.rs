@@ -1,7 +1,7 @@
 //! The main loop of a transcoder: decode an item, apply the policies, write the result.
 //!
-//! [`Conversion::run`] alternates between three speeds. What each of them does is the same, so the result does not depend on
-//! which one an input gets, or on where a chunk or the room of the output ends.
+//! [`Conversion::run`] alternates between three speeds. All three give the same result, so it does not matter which of
+//! them handles an input, or where a chunk or the room of the output ends.
 //!
 //! - *In bulk* ([`bulk`]): text without errors, by a kernel or a table. It stops before the first sequence that it cannot
 //!   convert, and before the end of the chunk if a sequence is cut there.
@@ -43,7 +43,7 @@ pub(super) struct Conversion {
     /// Whether a BOM may still replace the source encoding.
     pub(super) sniffing: Sniffing,
     /// Whether the output ends with a high surrogate that a low surrogate would complete to a pair. No low surrogate may
-    /// follow: those that follow each other in the input were joined, so something between them was skipped.
+    /// follow: two surrogates that were adjacent in the input were joined, so something between them was skipped.
     pub(super) is_after_high: bool,
 }
 

@@ -19,8 +19,8 @@ impl Switches {
     /// Note 3, leaves the mapping of surrogates undefined. UTF-8 never allows unpaired surrogates, and WTF-8 always
     /// does.
     ///
-    /// Two surrogates become a pair only if nothing was between them in the input. If what was between them is skipped, or
-    /// the caller continues after the error that it is, the second one is [`Unmappable`](utf8_codec::ErrorKind::Unmappable).
+    /// Two surrogates become a pair only if nothing was between them in the input. If the bytes between them are skipped, or if
+    /// the caller continues after their error, the second surrogate is [`Unmappable`](utf8_codec::ErrorKind::Unmappable).
     #[must_use]
     pub const fn with_surrogates(self, surrogates: bool) -> Self {
         Self { surrogates, ..self }

@@ -23,8 +23,8 @@ use crate::error::TranscodeError;
 /// text depends on the bytes of the *input*. If the target encoding does not have a character of this text, such as
 /// U+FFFD in Latin-1, `?` is written.
 ///
-/// The message of an error names the encoding of the input. The fields `source` and `target` of a
-/// [`TranscodeError`](crate::TranscodeError) are those of the conversion.
+/// The message of an error names the encoding of the input. The fields `source_encoding` and `target_encoding` of a
+/// [`TranscodeError`](crate::TranscodeError) are the encodings of the conversion.
 ///
 /// A BOM is U+FEFF at the start of the input, in any encoding. [`BomPolicy`] applies to it. The transcoder never adds
 /// one.
@@ -263,7 +263,7 @@ impl Transcoder {
         }
     }
 
-    /// Continues the output of another transcoder with the same target. Everything else is that of this one.
+    /// Continues the output of another transcoder with the same target. Everything else stays as it is in this transcoder.
     #[cfg(feature = "codec")]
     pub(crate) const fn after(mut self, before: &Self) -> Self {
         self.conversion.target = before.conversion.target;

@@ -11,7 +11,7 @@ use utf8_codec::ShortStr;
 /// | `QuestionMark` | `?` |
 ///
 /// The code points are counted as [`Unmappable`](utf8_codec::ErrorKind::Unmappable) under every policy. The policy does not
-/// apply to ill-formed input, and not to surrogates and values above U+10FFFF, which no reference can represent.
+/// apply to ill-formed input, nor to surrogates and values above U+10FFFF, which no reference can represent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UnmappablePolicy {

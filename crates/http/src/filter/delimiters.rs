@@ -2,7 +2,7 @@
 
 use memchr::memmem::Finder;
 
-/// Searches `--boundary` in bytes that come in pieces. The work is linear (Knuth, Morris and Pratt).
+/// Searches for `--boundary` in bytes that come in pieces. The work is linear (Knuth, Morris and Pratt).
 #[derive(Debug)]
 pub(super) struct DashedSearch {
     finder: Finder<'static>,
@@ -32,8 +32,9 @@ impl DashedSearch {
         self.finder.find(bytes)
     }
 
-    /// Reads the next bytes, which have no whole `--boundary`. `matched` is the number of bytes of one at the end of the
-    /// bytes before, and after the call at the end of these. Returns the position of the byte that completes one.
+    /// Reads the next bytes, which have no whole `--boundary`. Before the call, `matched` is the number of bytes of a
+    /// `--boundary` at the end of the earlier bytes; after the call, at the end of these. Returns the position of the
+    /// byte that completes one.
     pub(super) fn find_across(&self, matched: &mut usize, bytes: &[u8]) -> Option<usize> {
         let longest = self.dashed().len() - 1;
         if *matched > 0 {
@@ -66,8 +67,8 @@ impl DashedSearch {
     }
 }
 
-/// `--boundary` in the output of a text that is not one in the input: repairs have completed or uncovered it. The sender
-/// chooses the boundary, so a replacement may be a part of it.
+/// `--boundary` that is in the output of a text but not in the input: repairs have completed or uncovered it. The
+/// sender chooses the boundary, so a replacement may be a part of it.
 #[derive(Debug, Default)]
 pub(super) struct MadeDelimiter {
     /// The number of bytes of `--boundary` at the end of the output.
@@ -76,11 +77,11 @@ pub(super) struct MadeDelimiter {
     pub(super) repair: u64,
 }
 
-/// Searches header fields in the bytes before the first delimiter or after the last one. By RFC 2046 §5.1.1 these bytes
-/// are ignored, but Django reads them as a part: fields up to the first empty line, then a content.
+/// Searches for header fields in the bytes before the first delimiter or after the last one. By RFC 2046 §5.1.1 these
+/// bytes are ignored, but Django reads them as a part: fields up to the first empty line, then content.
 #[derive(Debug)]
 pub(super) struct FieldsSearch {
-    /// The number of bytes of CRLF CRLF at the end of what was read. 4 if nothing is searched anymore.
+    /// The number of bytes of CRLF CRLF at the end of what was read. 4 if the search has ended.
     matched: usize,
     has_colon: bool,
 }

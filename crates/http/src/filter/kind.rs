@@ -1,4 +1,4 @@
-//! What the filters of all kinds of bodies have in common.
+//! The interface that the filters of all kinds of bodies share.
 
 use bytes::Bytes;
 use utf8_codec::internal::Escapes;
@@ -57,7 +57,7 @@ pub(crate) fn repaired(decoder: &TextDecoder) -> u64 {
     }
 }
 
-/// Returns the number of sequences that a decoder repaired so far, and of escapes of JSON that were replaced.
+/// Returns how many sequences a decoder repaired so far, plus how many escapes of JSON were replaced.
 pub(super) fn repaired_json(decoder: &TextDecoder, escapes: Option<&Escapes>) -> u64 {
     let (wrong, replaced) = escapes.map_or((0, 0), Escapes::wrong_and_replaced);
     repaired(decoder).saturating_sub(wrong) + replaced

@@ -36,8 +36,8 @@ use super::rules::BodyRules;
 ///
 /// # Cost
 ///
-/// A chunk costs a reference to its bytes, or two in a form, besides the check. A form in chunks of 1 byte is about a hundred
-/// times as slow as one in chunks of 64.
+/// Only short pieces are copied. Besides the check, each chunk takes a reference to its bytes, or two in a form. A form
+/// in chunks of 1 byte is about a hundred times as slow as one in chunks of 64.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -154,7 +154,7 @@ impl BodyFilter {
     /// Creates the filter for the text fields of `multipart/form-data` (RFC 7578), with its boundary and the rules for
     /// its fields.
     ///
-    /// The last character or byte of what was fed is pending until the closing delimiter. If the body ends without one, it
+    /// The last character or byte that was fed is pending until the closing delimiter. If the body ends without one, it
     /// is not returned.
     ///
     /// # Errors
@@ -284,7 +284,7 @@ impl BodyFilter {
                 self.step(step);
             } else {
                 self.step(Step::Chunk(held));
-                // It was taken from there, so no other step is lost.
+                // `step` was taken from `self.next`, so no other step is lost.
                 self.next = Some(step);
             }
         }
@@ -312,8 +312,8 @@ impl BodyFilter {
     /// Returns the decoder with its state, if the rest of the body is plain UTF-8 text, not
     /// [JSON](super::BodyKind::Json), and nothing is left to return.
     ///
-    /// An engine can then go on with a `Filter` of `utf8-codec-proxy`, which needs no copies: after the start
-    /// of a [document](super::BodyKind::Document).
+    /// An engine can then go on with a `Filter` of `utf8-codec-proxy`, which needs no copies, for example after the
+    /// start of a [document](super::BodyKind::Document).
     pub fn text_decoder(&self) -> Option<TextDecoder> {
         match &self.kind {
             Kind::Text(filter) if !self.has_failed && self.untaken() == 0 && filter.is_idle() => {

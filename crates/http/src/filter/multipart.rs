@@ -3,7 +3,7 @@
 //! A state machine over the positions in a form: content, delimiter line, header fields, epilogue. Only content is long,
 //! so only content is searched by memchr; the lines between are read byte by byte.
 //!
-//! In content the searched bytes are `--boundary`, which RFC 2046 §5.1.1 forbids anywhere else. After CRLF they are the
+//! In content the search is for `--boundary`, which RFC 2046 §5.1.1 forbids anywhere else. After CRLF they are the
 //! delimiter. Anywhere else some reader would see a delimiter where another does not, so the form is rejected.
 //!
 //! If a chunk ends inside what may be a delimiter, its bytes are not passed to the check of the part yet. They equal the start of
@@ -36,10 +36,10 @@ use crate::rules::BodyRules;
 ///
 /// If another parser could find a field where this one finds a file, the form is rejected under every policy. The cases
 /// are:
-/// - `--boundary` anywhere but in a delimiter, even if a repair would make it. RFC 2046 §5.1.1 forbids it in a part.
+/// - `--boundary` anywhere but in a delimiter, even if only a repair would create it. RFC 2046 §5.1.1 forbids it in a part.
 ///   Django finds a delimiter in the middle of a line, Werkzeug and PHP after a bare line break;
 /// - other bytes after a delimiter;
-/// - a part without header fields, bare line breaks or repeated fields there;
+/// - a part without header fields, or with bare line breaks or repeated fields in them;
 /// - header fields before the first delimiter or after the last one ([`FieldsSearch`]).
 ///
 /// A text field in a transfer encoding is rejected too, because some readers decode it.

@@ -29,7 +29,7 @@ pub(super) enum FormPart {
         escapes: Option<Box<Escapes>>,
         /// The text of the part if it is the field `_charset_`.
         label: Option<Vec<u8>>,
-        /// The search of header fields if the text is outside of the parts.
+        /// The search for header fields if the text is outside of the parts.
         fields: Option<FieldsSearch>,
     },
 }
@@ -110,7 +110,7 @@ impl<'f> PartHeaders<'f> {
     ///
     /// Returns the position of a line that is not a field, is folded or repeats a field, the position of `--boundary` or
     /// of a bare CR or LF, or the position in a value of the first byte that the grammar does not allow. It is 0 if there
-    /// is not a field: RFC 7578 §4.2 requires one, and Werkzeug searches it in the content. An extended value (RFC 8187),
+    /// is no field: RFC 7578 §4.2 requires one, and Werkzeug searches for it in the content. An extended value (RFC 8187),
     /// which RFC 7578 §4.2 does not allow, must be well-formed, because some readers decode it.
     pub(super) fn parse(fields: &'f [u8], search: &DashedSearch) -> Result<Self, PartHeadersError> {
         use PartHeadersError::Malformed;

@@ -11,7 +11,7 @@ use crate::reason::RejectReason;
 /// Filters the strings of a message. Its policy keeps the length, unless the caller holds the body and has it repaired at
 /// its end.
 ///
-/// The last byte of what was fed is held while the message is not complete. A reader that counts bytes would otherwise not
+/// The last byte that was fed is held while the message is not complete. A reader that counts bytes would otherwise not
 /// see the error of a truncated message.
 #[derive(Debug)]
 pub(super) struct ProtobufFilter {

@@ -79,7 +79,7 @@ impl TextFilter {
             let joiner = &mut self.joiner;
             let run = &mut self.run;
             let next = match &mut self.escapes {
-                // Not a part at a time: the text after an escape would be validated again.
+                // One iterator for all parts, because a new one would validate the text after an escape again.
                 Some(escapes) => {
                     let mut pieces = JsonPieces::new(&mut self.decoder, escapes, rest, false);
                     loop {
@@ -195,7 +195,7 @@ impl KindFilter for TextFilter {
 
     fn queued(&self) -> (u64, bool) {
         let (waiting, is_failing) = self.waiting();
-        // It may be part of an escape that is dropped.
+        // The waiting text may be part of an escape that is dropped.
         let waiting = if self.drops_escapes() { 0 } else { waiting };
         let bytes = self.joiner.held() + self.end.len() + waiting;
         (bytes as u64, self.error.is_some() || is_failing)

@@ -217,7 +217,7 @@ impl UrlEncodedFilter {
         }
     }
 
-    /// Queues a character with all of its bytes escaped, or returns the error of it.
+    /// Queues a character with all of its bytes escaped, or returns its error.
     fn put_partly_escaped(&mut self, chunk: &Bytes, character: &[u8], offset: u64) -> Result<(), Utf8Error> {
         let bytes: Vec<u8> = percent::decoded(character).collect();
         if self.decoder.error_policy() == ErrorPolicy::Strict {

@@ -190,7 +190,7 @@ impl<'b> Collector<'b> {
             return Err(SchemaError::TooDeep);
         }
         let name = self.full_name(scope, ".", name(message)?)?;
-        // The first number is that of the unknown message.
+        // The first number is reserved for the unknown message.
         let id = MessageId(self.names.len() as u32 + 1);
         if self.names.insert(name.clone(), id).is_some() {
             return Err(SchemaError::Duplicate(name));

@@ -24,7 +24,7 @@ pub enum StringEdit<'a> {
 /// The edits of a chunk.
 pub(super) struct Edits<'c, F> {
     chunk: &'c [u8],
-    /// Where the bytes start that were neither forwarded nor replaced.
+    /// The start of the bytes that were neither forwarded nor replaced.
     start: usize,
     edit: F,
 }

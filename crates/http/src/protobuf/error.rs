@@ -18,7 +18,7 @@ pub enum ProtobufErrorKind {
     InvalidTag,
     /// A field that the schema knows as a string or message has another wire type.
     WireType,
-    /// A length, also that of a message of gRPC, is above 2^31 - 1, or a field does not end inside its message.
+    /// A length, even of a gRPC message, is above 2^31 - 1, or a field does not end inside its message.
     InvalidLength,
     /// A varint of more than 10 bytes, or above 2^64 - 1.
     VarintTooLong,
@@ -30,7 +30,7 @@ pub enum ProtobufErrorKind {
     Truncated,
     /// The flag before a message of gRPC is not one of its [protocol](super::GrpcProtocol), or follows the last frame.
     InvalidFlag,
-    /// A compressed message of gRPC, which cannot be checked, if these are rejected.
+    /// A compressed gRPC message, which cannot be checked, if such messages are rejected.
     Compressed,
     /// A byte in `application/grpc-web-text` that is not allowed in base64.
     InvalidBase64,
@@ -40,8 +40,8 @@ pub enum ProtobufErrorKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProtobufError {
-    /// The offset on the wire. In a string it is that of the ill-formed sequence, otherwise that of the byte that shows
-    /// the error. If the input is truncated, it is its length.
+    /// The offset on the wire: of the ill-formed sequence in a string, otherwise of the byte that shows the error. If
+    /// the input is truncated, it is the length of the input.
     pub offset: u64,
     /// The kind.
     pub kind: ProtobufErrorKind,
@@ -66,7 +66,7 @@ pub struct FieldPath<'v> {
 /// A message that contains the next byte.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
-    /// The offset of its end. That of a group is not known, so it is the end of the message around it.
+    /// The offset of its end. The end of a group is not known, so this is the end of the message around it.
     pub(super) end: u64,
     pub(super) message: MessageId,
     /// The field of the message around it.
@@ -105,8 +105,8 @@ impl ProtobufError {
         Self { offset, kind, len, path: path.numbers().collect(), names: path.to_string().into() }
     }
 
-    /// Returns the numbers of the fields from the outermost message to the field with the error. If a tag is not that of a
-    /// field, as that of an unpaired group, they end with the message or group around it.
+    /// Returns the numbers of the fields from the outermost message to the field with the error. If a tag does not
+    /// belong to a field, as for an unpaired group, they end with the message or group around it.
     pub fn path(&self) -> &[u32] {
         &self.path
     }

@@ -18,8 +18,8 @@ pub(crate) use web_text::WebTextFilter;
 /// Validates the strings of a gRPC stream: of all messages of one request or response ("gRPC over HTTP/2",
 /// `Length-Prefixed-Message`).
 ///
-/// It is a [`StringFilter`] for the body of `application/grpc` or `application/grpc+proto`, and with another
-/// [protocol](Self::with_protocol) for that of gRPC-Web or of a stream of Connect. Offsets count from the start of the body.
+/// It is a [`StringFilter`] for the body of `application/grpc` or `application/grpc+proto` and, with another
+/// [protocol](Self::with_protocol), for the body of gRPC-Web or of a Connect stream. Offsets count from the start of the body.
 ///
 /// ```
 /// # // message M { string s = 1; } in a file with the syntax proto3
@@ -73,11 +73,11 @@ const COMPRESSED: u8 = 1;
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// So many bytes of the prefix were read. Those of the length are in `len`.
+    /// `read` bytes of the prefix were read. `len` contains the bytes of the length.
     Prefix { read: u8, flag: u8, len: u32 },
     /// In a message or in another text.
     Message { is_last: bool },
-    /// So many bytes are left of a frame that is not checked.
+    /// `left` bytes of a frame that is not checked are left.
     Skip { left: u64, is_last: bool },
     /// After the last frame.
     End,
@@ -242,12 +242,12 @@ impl GrpcFilter {
     ///
     /// # Errors
     ///
-    /// Returns the error that [`validate`](Self::validate) or [`finish`](Self::finish) would return for the body, or that
-    /// of a repaired message that would be too long.
+    /// Returns the error that [`validate`](Self::validate) or [`finish`](Self::finish) would return for the body, or an
+    /// error if a repaired message would be too long.
     pub fn repair<'b>(&self, body: &'b [u8]) -> Result<Cow<'b, [u8]>, ProtobufError> {
         let mut check = self.clone();
         check.restart();
-        // Its error is returned by `finish`.
+        // `finish` returns the same error.
         let _ = check.validate(body);
         check.finish()?;
         if check.counters().total() == self.counters().total() {

@@ -40,7 +40,7 @@ impl Schema {
     /// Compiles a serialized `google.protobuf.FileDescriptorSet`, as `protoc --include_imports --descriptor_set_out`
     /// writes it, or several of them one after the other. A file that occurs again with the same bytes is skipped.
     ///
-    /// The features of an edition are those of the file and of the field: `utf8_validation` and `message_encoding` can
+    /// The features of an edition are read from the file and from the field: `utf8_validation` and `message_encoding` can
     /// only be set there (`targets` in descriptor.proto).
     ///
     /// # Errors

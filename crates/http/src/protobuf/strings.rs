@@ -21,9 +21,9 @@ use super::varint::Varint;
 
 /// Validates the strings of serialized messages, one message after the other, as their bytes arrive.
 ///
-/// The bytes may be cut anywhere: inside a tag, a length or a character. Fields that are not strings are skipped without
-/// a look at their values, and unknown fields are too. The error is returned for the first byte that shows it, before the
-/// rest of the field arrives.
+/// The bytes may be cut anywhere: inside a tag, a length or a character. Fields that are not strings are skipped
+/// without reading their values, and so are unknown fields. The error is returned for the first byte that shows it,
+/// before the rest of the field arrives.
 ///
 /// ```
 /// # // message M { string s = 1; } in a file with the syntax proto3
@@ -43,7 +43,7 @@ pub struct StringFilter {
     tables: Arc<Tables>,
     root: MessageId,
     checks_unverified: bool,
-    /// The policy of [`repair`](Self::repair). That of the decoder keeps lengths.
+    /// The policy of [`repair`](Self::repair). The policy of the decoder keeps lengths.
     policy: ErrorPolicy,
     decoder: TextDecoder,
     /// The end of the outermost message, if it is known.
@@ -106,7 +106,7 @@ impl StringFilter {
         })
     }
 
-    /// Sets whether the strings are checked whose encoding no reader verifies: those of proto2, and those with
+    /// Sets whether strings whose encoding no reader verifies are checked: strings of proto2, and strings with
     /// `utf8_validation = NONE`, unless an option of their file or field says that Java verifies them. By default they
     /// are skipped like `bytes`, as by the readers of protobuf, although a `string` "must always contain UTF-8 encoded
     /// text" in each version of the language.
@@ -194,7 +194,7 @@ impl StringFilter {
         self.error(self.offset, ProtobufErrorKind::Truncated)
     }
 
-    /// Starts a message at an offset, which ends at another if that is known.
+    /// Starts a message at `offset`. It ends at `end`, if that is known.
     pub(super) fn restart(&mut self, offset: u64, end: u64) {
         self.decoder.seek(offset);
         self.frames.clear();
@@ -216,7 +216,7 @@ impl StringFilter {
         ProtobufError::new(offset, kind, 0, self.path())
     }
 
-    /// Reads the chunk from a position, to its end or to that of the message. Returns the position there.
+    /// Reads the chunk from a position to the end of the chunk or of the message. Returns that end.
     pub(super) fn walk<F: FnMut(StringEdit<'_>)>(
         &mut self,
         chunk: &[u8],

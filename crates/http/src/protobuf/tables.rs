@@ -48,8 +48,8 @@ pub(super) struct Message {
     names: Box<[(u32, Box<str>)]>,
 }
 
-/// Returns the number below which field numbers are indexes, in a message with that many fields. The table is at most in
-/// proportion to the descriptor.
+/// Returns the limit below which field numbers are used as indexes, in a message with that many fields. It keeps the
+/// size of the table at most proportional to the descriptor.
 const fn direct_below(fields: usize) -> u32 {
     if fields < 14 { 8 + 4 * fields as u32 } else { 64 }
 }

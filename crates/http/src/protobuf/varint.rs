@@ -9,7 +9,7 @@ pub(super) struct Varint {
     len: u8,
 }
 
-/// The maximum length of a varint. The last byte of one has only the highest bit of the value.
+/// The maximum length of a varint. In a varint of this length the last byte has only the highest bit of the value.
 pub(super) const MAX_LEN: u8 = 10;
 
 impl Varint {
@@ -28,7 +28,7 @@ impl Varint {
             *position += 1;
             self.value |= u64::from(byte & 0x7F) << (7 * self.len);
             self.len += 1;
-            // As in prost and in Go, where C++ ignores the bits above the 64th.
+            // As in prost and in Go. C++ ignores the bits above the 64th.
             if self.len == MAX_LEN && byte > 1 {
                 return Err(ProtobufErrorKind::VarintTooLong);
             }

@@ -18,7 +18,7 @@ pub(super) enum Value<'b> {
     Other,
 }
 
-/// The position at which it cannot be parsed.
+/// The position at which the message cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed(pub(super) usize);
 

@@ -68,7 +68,7 @@ impl BodyRules {
         let is_form = match &content_type {
             Some(given) if self.form_data && given.is("multipart", "form-data") => true,
             Some(_) if protobuf.is_some() => false,
-            // Also if a predicate says that it is text: its messages are, but the lengths between them are not.
+            // Even if a predicate says that it is text: the messages are text, but the lengths between them are not.
             Some(given) if is_length_prefixed(given) => match self.length_prefixed {
                 Uncheckable::Pass => return Ok(self.plan(Check::Pass)),
                 Uncheckable::Reject => return Err(RejectReason::LengthPrefixed),

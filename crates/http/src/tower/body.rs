@@ -16,7 +16,7 @@ use crate::error::{BoxError, of_inner};
 pin_project! {
     /// The body that a layer forwards: unchecked, checked while it streams, or already checked.
     ///
-    /// Its data is `Bytes` for any inner body. Its errors are those of [`Utf8Body`].
+    /// Its data is `Bytes` for any inner body. Its errors are the same as for [`Utf8Body`].
     pub struct CheckedBody<B> {
         #[pin]
         kind: Kind<B>,

@@ -81,7 +81,7 @@ impl LayerConfig {
         }
     }
 
-    /// Decides how a body is processed, and updates the header fields for the forwarded body. The path is that of the
+    /// Decides how a body is processed, and updates the header fields for the forwarded body. `path` is the path of the
     /// request.
     ///
     /// A message that is rejected for its header fields passes if it has no content, which may be known only at its end.

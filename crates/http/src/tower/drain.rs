@@ -66,7 +66,7 @@ impl Drain {
         }
     }
 
-    /// Waits for the timer, and for ever without one.
+    /// Waits for the timer, and forever without one.
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(timer) = &self.timer else { return Poll::Pending };
         self.sleep.get_or_insert_with(|| timer()).as_mut().poll(cx)
@@ -109,7 +109,7 @@ impl<B> DrainingBody<B> {
         this.drain.poll(this.body.get_pin_mut(), cx).map(|has_ended| this.report.drained(has_ended))
     }
 
-    /// Waits for the timer of the drain, and for ever without one.
+    /// Waits for the timer of the drain, and forever without one.
     pub(crate) fn poll_timer(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         self.project().drain.poll_timer(cx)
     }

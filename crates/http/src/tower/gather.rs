@@ -32,7 +32,7 @@ pub(crate) struct Gather<B> {
 pub(crate) struct Gathered {
     pub(crate) data: Bytes,
     pub(crate) trailers: Option<Box<HeaderMap>>,
-    /// Whether the data differs from that of the inner body.
+    /// Whether the data differs from the data of the inner body.
     pub(crate) has_changed: bool,
 }
 

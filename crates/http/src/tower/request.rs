@@ -114,8 +114,8 @@ impl ValidateUtf8RequestLayer {
     /// Waits for the rest of a rejected body at most until the future that `timer` returns completes. By default the rest
     /// is not awaited, so no client can delay the response.
     ///
-    /// A request that is rejected for its header fields unless it is empty, and whose length is not announced, is also
-    /// awaited no longer, over HTTP/2 too. Without a timer it is awaited until its first byte or its end: set one if
+    /// The timer also limits the wait, over HTTP/2 too, for a request that is rejected for its header fields unless it is
+    /// empty, and whose length is not announced. Without a timer it is awaited until its first byte or its end: set one if
     /// clients may wait for the response before they send the body.
     ///
     /// The timer is started once for each request, after the bytes that have already arrived were read.
@@ -281,7 +281,7 @@ where
                 StateProj::Responding { response, report } => {
                     let response = ready!(response.poll(cx));
                     return Poll::Ready(match report.rejection() {
-                        // Also if the handler failed, which may be because of the body.
+                        // Even if the handler failed, because the body may be the cause.
                         Some(rejection) => {
                             let is_unread = *this.is_http1 && !report.is_drained();
                             Ok(close_if(is_unread, this.config.response(rejection)))

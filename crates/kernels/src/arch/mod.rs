@@ -1,9 +1,9 @@
 //! The kernels of each architecture: `KERNELS`, the best first, and `KNOWN`, the index of the kernel that needs no
 //! detection, if there is one.
 //!
-//! x86-64, AArch64 and 32-bit WebAssembly have vector kernels, with two exceptions: targets without vector registers in
-//! their ABI (operating systems, firmware), and big-endian AArch64, where the lanes are numbered in reverse. All other
-//! targets have only the portable kernel and `std`. So have compilers before Rust 1.87; those before 1.89 have no AVX-512.
+//! x86-64, AArch64 and 32-bit WebAssembly have vector kernels, with two exceptions: targets without vector registers in their
+//! ABI (operating systems, firmware), and big-endian AArch64, where the lanes are numbered in reverse. All other targets have
+//! only the portable kernel and `std`, and so do compilers before Rust 1.87. Compilers before 1.89 have no AVX-512.
 
 #[cfg(utf8_codec_vectors = "aarch64")]
 #[clippy::msrv = "1.87"]

@@ -6,8 +6,8 @@ use crate::functions::Index;
 use crate::state::{AtBoundary, Carry, ScanState};
 use crate::validation::{plain_prefix, validate};
 
-/// Without optimizations one in 7 of the sequences, or of the indexes in a long chunk, is tested: for each index or length
-/// others.
+/// Without optimizations one in 7 of the sequences, or of the indexes in a long chunk, is tested: different ones for
+/// each index or length.
 const STEP: usize = if cfg!(debug_assertions) { 7 } else { 1 };
 
 /// Checks every state, every index, and every length near the size of vectors.
@@ -88,7 +88,7 @@ fn every_critical_sequence_is_found_at_every_index_of_a_large_chunk() {
             let good = text(900, alphabet);
             let mut placed = Placed::new(&good, 11 * i);
             for at in 0..good.len() - 5 {
-                // At each index others.
+                // Different sequences at each index.
                 for critical in CRITICAL.into_iter().skip(at % STEP).step_by(STEP) {
                     let range = at..at + critical.len();
                     placed.chunk_mut()[range.clone()].copy_from_slice(critical);

@@ -179,7 +179,7 @@ fn check_characters(is_tested: impl Fn(char) -> bool) {
 #[test]
 #[cfg_attr(miri, ignore = "hours")]
 fn characters_are_converted_among_others() {
-    // Of the planes without assigned characters a part.
+    // Only a part of the planes without assigned characters.
     check_characters(|it| matches!(it, '\0'..'\u{2_0000}' | '\u{10_FF00}'..) || u32::from(it) % 61 == 0);
 }
 
@@ -200,7 +200,7 @@ fn every_bit_is_converted_among_zeros() {
     }
 }
 
-/// Returns what may not be converted: well-formed and ill-formed sequences of each kind.
+/// Returns sequences that may not be converted: well-formed and ill-formed sequences of each kind.
 fn critical(encoding: Form) -> Vec<Vec<u8>> {
     let characters = "\0\u{7F}\u{80}\u{81}\u{93}\u{9F}\u{A0}éÿ\u{100}€™\u{200B}漢\u{FFFF}💩\u{10_FFFF}";
     let mut all: Vec<Vec<u8>> = characters.chars().map(|it| encoded(encoding, &it.to_string())).collect();
@@ -225,7 +225,7 @@ fn a_conversion_stops_at_every_position() {
         for (i, critical) in critical(pair[0]).iter().enumerate() {
             for (j, filler) in FILLERS.iter().enumerate() {
                 let filler = encoded(pair[0], filler);
-                // For each sequence other positions in two vectors, and one in long text.
+                // Different positions in two vectors for each sequence, and one in long text.
                 for before in (0..131).skip((i + 3 * j) % 17).step_by(17).chain([255 + i % 4]) {
                     let input = [&filler.repeat(before)[..], critical, &filler.repeat(70)].concat();
                     checker.check(pair, &input);
@@ -260,7 +260,7 @@ fn every_code_unit_is_converted_or_stops_a_conversion() {
     let mut checker = Checker::new();
     for pair in pairs(|from, to| width(to) == 1 && from != Utf16Be) {
         let filler = encoded(pair[0], "a");
-        // Above the characters of both encodings a part.
+        // Only a part of the values above the characters of both encodings.
         for value in (0..0x2200).chain((0x2200..=0xFFFF).step_by(31)) {
             let mut unit = encoded(pair[0], &char::from_u32(value).unwrap_or('\u{FFFF}').to_string());
             if width(pair[0]) == 2 {

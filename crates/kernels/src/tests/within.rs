@@ -86,7 +86,7 @@ fn check_characters(class: &Class, characters: impl Iterator<Item = char>) {
 
 #[test]
 fn the_characters_of_a_class_are_found() {
-    // Of most blocks only one character in 61.
+    // Only one character in 61 of most blocks.
     let is_checked = |value: &u32| {
         matches!(value & 0xFFFF, 0..=0x2FF | 0x600..=0x6FF | 0x800..=0x900 | 0x1FFF..=0x20FF | 0xFDC0..)
             || value % 61 == 0

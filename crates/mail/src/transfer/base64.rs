@@ -29,7 +29,7 @@ enum State {
 #[derive(Clone, Debug)]
 pub(super) struct Base64 {
     state: State,
-    /// The bits of the symbols of the group. Those of the last symbol are the lowest.
+    /// The bits of the symbols of the group. The last symbol has the lowest bits.
     bits: u32,
     /// The offset of the last symbol.
     last: u64,

@@ -83,7 +83,7 @@ impl Identity {
 
     /// Counts the bytes of the lines. Returns the position of the first byte that exceeds a limit as an error.
     ///
-    /// Most line breaks are not searched: if one of them is among the next bytes that fit in a line, the lines up to
+    /// Most line breaks are not searched for: if one of them is among the next bytes that fit in a line, the lines up to
     /// the last of these line breaks fit too.
     fn measure(&mut self, window: &[u8]) -> Result<(), (usize, TransferErrorKind)> {
         let mut at = 0;

@@ -61,7 +61,7 @@ impl LineMeter {
         self.len == 0
     }
 
-    /// Whether the line is above its next limit: by a CR that no LF has followed.
+    /// Whether the line exceeds its next limit by a CR that no LF has followed.
     #[inline]
     pub(super) const fn is_over(&self) -> bool {
         self.len > self.bound

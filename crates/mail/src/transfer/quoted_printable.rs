@@ -283,7 +283,7 @@ impl QuotedPrintable {
     }
 
     /// Ends the body at the offset `end`. White space at the end of the body is at the end of a line, and a `=` there
-    /// is a soft break. It has ended when there is no error.
+    /// is a soft break. The body has ended when no error is returned.
     pub(super) fn finish(&mut self, end: u64, block: &mut Block) -> Option<WireError> {
         self.lines.line_break();
         match core::mem::replace(&mut self.state, State::Text) {

@@ -25,11 +25,11 @@ pub struct DotUnstuffer {
     offset: u64,
     state: State,
     bare: Option<u64>,
-    /// Whether the data has ended. `bare` is that of the data before.
+    /// Whether the data has ended. `bare` then still refers to the data that has ended.
     has_ended: bool,
 }
 
-/// What the last bytes were.
+/// The last bytes that were taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]

@@ -19,14 +19,14 @@ impl<'h> FormDisposition<'h> {
     /// Parses the value.
     ///
     /// Browsers escape quotes, but not backslashes (HTML §4.10.21.8), so a backslash before a quote is either an escape
-    /// (RFC 9110 §5.6.4) or the last character of a value. Django, by the `email` package of Python, reads it as an escape
-    /// also after an escaped backslash. A value is accepted if one of the first two readings follows the grammar, and all
+    /// (RFC 9110 §5.6.4) or the last character of a value. Django, which uses Python's `email` package, reads it as an escape
+    /// even after an escaped backslash. A value is accepted if one of the first two readings follows the grammar, and all
     /// three find a file name, an empty one, or none.
     ///
-    /// For an extended `filename*` (RFC 8187), which RFC 7578 §4.2 forbids, some readers ignore `filename`. It may not be
-    /// empty, in another charset or continued if `filename` is a name. Without a `filename` it makes the part a file:
-    /// python-requests sends it alone. If it may be empty, in another charset or continued, it does not, and the content is
-    /// checked.
+    /// Some readers use an extended `filename*` (RFC 8187), which RFC 7578 §4.2 forbids, instead of `filename`. If
+    /// `filename` is a name, the extended one may not be empty, in another charset or continued. Without a `filename`
+    /// it makes the part a file, because python-requests sends it alone, unless it may be empty, in another charset or
+    /// continued: then the content is checked.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ enum Backslash {
     EscapesQuote,
 }
 
-/// The `filename` that a reader finds which ignores what the grammar does not allow.
+/// The `filename` found by a reader that ignores what the grammar does not allow.
 #[derive(PartialEq, Eq)]
 enum FileName {
     Missing,

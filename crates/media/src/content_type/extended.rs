@@ -34,20 +34,21 @@ enum Declared {
 /// checked. A label is known if a reader knows it ([`labels`]).
 ///
 /// A value in quotes is not allowed by RFC 8187, but many readers decode it, so it is checked too. An extended value is
-/// found wherever one starts, also inside a quoted string, because readers differ in where a quoted string ends after a
+/// found wherever one starts, even inside a quoted string, because readers differ in where a quoted string ends after a
 /// backslash. Without a charset it is found only where a parameter can start, because quoted strings and URIs may
 /// contain `*=` too. In a field that is a list it ends with a comma. The URI of a link is skipped.
 ///
 /// The sections of a parameter (`name*0*=text; name*1*=text`, RFC 2231 §3) are joined in the order of their numbers
 /// before they are decoded, as readers do: a character may continue in the next section. It may not if a section
 /// between them is missing or is not in percent-encoding, or if a number occurs twice, because readers then differ.
-/// They are in the charset of the first section. If none is known, a section is checked as UTF-8. It is also checked as
-/// UTF-8 if the extended value before it in the field was checked: Werkzeug decodes it in the charset of that value.
+/// All sections are in the charset of the first one. If none is known, a section is checked as UTF-8. It is also
+/// checked as UTF-8 if the extended value before it in the field was checked: Werkzeug decodes it in the charset of
+/// that value.
 ///
 /// # Errors
 ///
-/// Returns the first error. Its offset is the position in the field of the first byte of the sequence or of its `%`. That in
-/// sections is the first one in the order of their numbers.
+/// Returns the first error. Its offset is the position in the field of the first byte of the sequence or of its `%`. In
+/// sections, the first error is the first one in the order of their numbers.
 pub fn check_extended(field: &[u8], syntax: FieldSyntax) -> Result<(), Utf8Error> {
     let mut at = 0;
     let mut before = Declared::Other;
@@ -190,15 +191,15 @@ fn next_equals(field: &[u8], mut at: usize, syntax: FieldSyntax) -> Option<usize
 /// The name of an extended parameter, `base*` or `base*number*`, or of a section that is not encoded, `base*number`.
 struct Name<'f> {
     base: &'f [u8],
-    /// The number of the section. That of all numbers with leading zeros, which only some readers accept, is the maximum.
+    /// The number of the section. For a number with leading zeros, which only some readers accept, it is the maximum.
     number: Option<u32>,
     is_encoded: bool,
     start: usize,
 }
 
 impl<'f> Name<'f> {
-    /// Returns the name that ends before `equals` and starts at `from` or later. Returns `None` if it is not that of an
-    /// extended parameter or of a section.
+    /// Returns the name that ends before `equals` and starts at `from` or later. Returns `None` if it is not the name
+    /// of an extended parameter or of a section.
     fn before(field: &'f [u8], from: usize, equals: usize) -> Option<Self> {
         let before = field[from..equals].trim_ascii_end();
         let len = before.iter().rev().take_while(|byte| is_token(**byte)).count();

@@ -1,15 +1,15 @@
 //! Labels of UTF-8 and of US-ASCII, in mail and in HTTP: those that IANA's registry, the WHATWG Encoding Standard, Python's
 //! `codecs` or .NET's `Encoding` list, because some readers decode the text as UTF-8 or as US-ASCII.
 
-/// The names and aliases of US-ASCII in IANA's registry, `ascii` (WHATWG), and those of Python.
+/// The names and aliases of US-ASCII in IANA's registry and in Python, and `ascii` (WHATWG).
 #[rustfmt::skip]
 const ASCII: [&str; 12] = [
     "646", "ansi_x3_4_1968", "ansi_x3_4_1986", "ascii", "cp367", "csascii", "ibm367", "iso646_us",
     "iso_646_irv_1991", "iso_ir_6", "us", "us_ascii",
 ];
 
-/// The names and aliases of UTF-8 in IANA's registry, those of Python, and those of .NET, which start with `unicode` or
-/// `x_unicode`. Those of WHATWG are in [`WHATWG_UTF_8`].
+/// The names and aliases of UTF-8 in IANA's registry, in Python, and in .NET, where they start with `unicode` or
+/// `x_unicode`. [`WHATWG_UTF_8`] has the labels of WHATWG.
 #[rustfmt::skip]
 const UTF_8: [&str; 11] = [
     "cp65001", "csutf8", "u8", "unicode_2_0_utf_8", "utf", "utf8_ucs2", "utf8_ucs4", "utf_8", "utf_8_sig",

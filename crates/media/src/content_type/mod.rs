@@ -108,7 +108,7 @@ impl<'h> ContentType<'h> {
     /// Parses the value of a `Content-Type` field of a mail message, folded or not.
     ///
     /// Comments and white space are allowed between all tokens (RFC 5322 §3.2.2). A value without quotes may contain
-    /// the characters that mailers use in boundaries (`=`, `/`, `:` and `?`), and that of `charset` may be empty. The
+    /// the characters that mailers use in boundaries (`=`, `/`, `:` and `?`), and the value of `charset` may be empty. The
     /// parameters of RFC 2231 are joined and decoded: `boundary*0=a; boundary*1=b` and
     /// `charset*=us-ascii'en'utf%2D8`.
     ///

@@ -66,7 +66,7 @@ media_types! {
     /// `application/*` in this table. A type that is not in it is text if it declares UTF-8, as in `application/vnd.x;
     /// charset=utf-8`.
     ///
-    /// The bodies of gRPC, gRPC-Web and Connect streams are not text, also with the suffix `+json`
+    /// The bodies of gRPC, gRPC-Web and Connect streams are not text, even with the suffix `+json`
     /// ([`is_length_prefixed`]).
     ///
     /// ```
@@ -305,7 +305,7 @@ pub fn text_kind(content_type: &ContentType<'_>) -> Option<TextKind> {
     }
 }
 
-/// Whether a row is that of a type.
+/// Whether a row applies to a type.
 fn matches(&(top, subtype, _): &Row, content_type: &ContentType<'_>) -> bool {
     if let Some(suffix) = subtype.strip_prefix("*+") {
         return content_type.suffix().is_some_and(|given| given.eq_ignore_ascii_case(suffix));
@@ -321,7 +321,7 @@ fn matches(&(top, subtype, _): &Row, content_type: &ContentType<'_>) -> bool {
 }
 
 /// Types whose messages have a binary prefix of five bytes, or are base64 of it: gRPC, gRPC-Web, and the streams of
-/// Connect. The suffix is the format of the messages, not that of the body.
+/// Connect. The suffix is the format of the messages, not of the body.
 const LENGTH_PREFIXED: [&str; 4] = ["grpc", "grpc-web", "grpc-web-text", "connect"];
 
 /// Whether the type is one of these subtypes of `application`, with a suffix or without.
@@ -349,13 +349,13 @@ pub fn is_length_prefixed_value(value: &[u8]) -> bool {
     ContentType::parse_mail_prefix(value).is_ok_and(|(given, _)| is_length_prefixed(&given))
 }
 
-/// Whether the value of a field is that of gRPC or gRPC-Web, whose responses have a `grpc-status`.
+/// Whether the value of a field names gRPC or gRPC-Web, whose responses have a `grpc-status`.
 pub fn has_grpc_status(value: &[u8]) -> bool {
     ContentType::parse_mail_prefix(value)
         .is_ok_and(|(given, _)| is_one_of(&given, &["grpc", "grpc-web", "grpc-web-text"]))
 }
 
-/// Whether the value of a `Content-Type` field is that of gRPC: `application/grpc`, with a suffix or without. The value
+/// Whether the value of a `Content-Type` field names gRPC: `application/grpc`, with a suffix or without. The value
 /// may be malformed after the type, as it is for the servers that read only its start. gRPC-Web is another protocol.
 pub fn is_grpc(value: &[u8]) -> bool {
     const TYPE: &[u8] = b"application/grpc";

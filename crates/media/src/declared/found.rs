@@ -23,9 +23,9 @@ pub struct Declaration<'p> {
     ///
     /// A declaration of UTF-16 in an HTML document or a style sheet means UTF-8, because the declaration could be read
     /// as ASCII (HTML §13.2.3.2, CSS Syntax §3.2). The label is then `UTF-8`. `x-user-defined` in a `<meta>` element means
-    /// windows-1252 (HTML §13.2.3.2), and the label is then that.
+    /// windows-1252 (HTML §13.2.3.2). The label is then `windows-1252`.
     pub label: &'p [u8],
-    /// Where the label or the BOM is in the document. Empty for [`DeclarationSource::ByteOrder`].
+    /// The range of the label or the BOM in the document. Empty for [`DeclarationSource::ByteOrder`].
     pub range: Range<usize>,
     /// What declares the encoding.
     pub source: DeclarationSource,
@@ -68,7 +68,7 @@ fn starts_with(prefix: &[u8], start: &[u8]) -> Result<bool, End> {
     Cursor { prefix, position: 0 }.skip_exact(start)
 }
 
-/// Returns the first of these starts that the prefix has, with its label.
+/// Returns the label of the first of these starts that the prefix begins with.
 pub(super) fn first_start<'p>(
     prefix: &[u8],
     starts: &[(&[u8], &'p [u8])],

@@ -7,7 +7,8 @@ use utf8_codec_encodings::is_label;
 use super::found::{Cursor, End, Found, declaration};
 use super::xml::{xml, xml_byte_order};
 
-/// Searches `<meta>` elements in the prefix, and then the XML declaration. `is_whole` is whether no more bytes are read.
+/// Searches for `<meta>` elements in the prefix, and then for the XML declaration. `is_whole` is whether no more bytes
+/// are read.
 ///
 /// A declaration with a label that the WHATWG Encoding Standard does not have is ignored: the next one counts.
 pub(super) fn find(prefix: &[u8], is_whole: bool) -> Found<'_> {
@@ -31,7 +32,7 @@ fn prescan(prefix: &[u8]) -> Result<Range<usize>, End> {
         cursor.skip(|byte| byte != b'<')?;
         let rest = &prefix[cursor.position..];
         if rest.starts_with(b"<!--") {
-            // The dashes of `<!--` may be those of `-->`.
+            // The dashes of `<!--` may also belong to `-->`.
             let end = rest[2..].windows(3).position(|window| window == b"-->").ok_or(End)?;
             cursor.position += 2 + end + 3;
             continue;
@@ -65,7 +66,7 @@ fn is_space_or_slash(byte: u8) -> bool {
 }
 
 /// Reads the attributes of a `<meta>` element, and returns the label of the encoding that they declare. An unknown label in
-/// `charset` is not replaced by that in `content`.
+/// `charset` is not replaced by the one in `content`.
 fn meta(cursor: &mut Cursor<'_>) -> Result<Option<Range<usize>>, End> {
     let prefix = cursor.prefix;
     let mut http_equiv = None;

@@ -88,8 +88,8 @@ impl fmt::Debug for CloseFrame {
     }
 }
 
-/// Whether a peer may send this code: those of RFC 6455 §7.4.1 and of IANA's registry that are not reserved for programs to
-/// report, and those of libraries and applications, 3000 to 4999.
+/// Whether a peer may send this code: a code of RFC 6455 §7.4.1 or of IANA's registry that is not reserved for programs
+/// to report, or a code of a library or application, 3000 to 4999.
 pub(super) const fn may_be_sent(code: u16) -> bool {
     matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999)
 }

@@ -16,7 +16,7 @@ pub struct FrameError {
     pub offset: u64,
     /// The offset in the message: the number of bytes of its payload before the error. It is 0 between messages.
     pub message_offset: u64,
-    /// Why.
+    /// Why the connection fails.
     pub kind: FrameErrorKind,
 }
 
@@ -44,12 +44,12 @@ pub enum FrameErrorKind {
     UnfinishedMessage,
     /// A close frame with 1 byte: a code has 2.
     CloseWithoutCode,
-    /// The code of a close frame is one that is not sent (RFC 6455 §7.4). `None` if the first byte alone rules out
-    /// every valid code, so the second was not awaited.
+    /// The code of a close frame must not be sent (RFC 6455 §7.4). `None` if the first byte alone rules out every valid
+    /// code, so the second was not awaited.
     CloseCode(Option<u16>),
-    /// The reason of a close frame is ill-formed. The offset of this error is that in the reason.
+    /// The reason of a close frame is ill-formed. The offset of this error counts from the start of the reason.
     Reason(Utf8Error),
-    /// The text of a message is ill-formed. The offset of this error is that in the message.
+    /// The text of a message is ill-formed. The offset of this error counts from the start of the message.
     Text(Utf8Error),
     /// A frame has more bytes than this limit.
     FrameTooLong(u64),

@@ -15,7 +15,7 @@ use super::header::{FrameHeader, FrameSender, MAX_CONTROL, Opcode};
 use crate::Edit;
 
 /// A filter for one direction of a WebSocket connection that a gateway forwards. The input is slices of an engine's
-/// buffer, the output is [`Edit`]s of that buffer, as those of [`Filter`](crate::Filter).
+/// buffer, the output is [`Edit`]s of that buffer, as with [`Filter`](crate::Filter).
 ///
 /// - What was forwarded ends between frames after every slice, so a close frame can be inserted at any time. A frame that
 ///   is not complete in a slice is therefore forwarded as fragments, one for each slice, with headers of their own (RFC 6455
@@ -85,7 +85,7 @@ impl FrameFilter {
         self
     }
 
-    /// Sets the maximum length of the payload of a data frame. The filter needs no memory for it, the receiver may.
+    /// Sets the maximum length of the payload of a data frame. The filter needs no memory for it, but the receiver may.
     #[must_use]
     pub const fn with_max_frame_length(mut self, bytes: u64) -> Self {
         self.frames.max_frame_length = bytes;

@@ -16,7 +16,7 @@ const MAX_MESSAGE_LENGTH: u64 = 64 << 20;
 /// The first byte of a text message in one frame.
 const FINAL_TEXT: u8 = 0x81;
 
-/// How a stream of frames ended before its end.
+/// How a stream of frames ended early.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum End {
     /// By a close frame.
@@ -33,7 +33,7 @@ pub(super) struct Frames {
     pub(super) passes_compressed: bool,
     /// The number of bytes read.
     offset: u64,
-    /// The start of a header that the last slice ended in.
+    /// The start of a header, if the last slice ended inside one.
     partial: [u8; MAX_HEADER],
     partial_len: usize,
     frame: Option<Frame>,
@@ -83,7 +83,7 @@ pub(super) struct Data {
     /// The offset of the range on the wire, and in the message.
     pub(super) wire: u64,
     pub(super) offset: u64,
-    /// Whether it is of the first frame of the message.
+    /// Whether it is part of the first frame of the message.
     pub(super) is_first: bool,
     pub(super) ends_message: bool,
     /// The position of the frame in the slice, if all of it is there.
@@ -128,8 +128,8 @@ impl Frames {
         &self.control.bytes[..self.control.len]
     }
 
-    /// Returns the lengths of the header and of the payload if the slice starts with a complete text message of at most 125
-    /// bytes in one frame, for which nothing is pending. It is not empty.
+    /// Returns the lengths of the header and of the payload if the slice starts with a complete text message of at most
+    /// 125 bytes in one frame, for which nothing is pending. The message is not empty.
     #[inline(always)]
     pub(super) fn short_text(&self, slice: &[u8]) -> Option<(usize, usize)> {
         let is_between_messages = self.frame.is_none() && self.message.is_none() && self.partial_len == 0;

@@ -74,7 +74,7 @@ pub struct FrameHeader {
     pub len: u64,
 }
 
-/// The payload length of a control frame is at most this (RFC 6455 §5.5).
+/// The maximum length of the payload of a control frame (RFC 6455 §5.5).
 pub(super) const MAX_CONTROL: usize = 125;
 /// The maximum length of a header.
 pub(super) const MAX_HEADER: usize = 14;
@@ -84,7 +84,7 @@ const RSV1: u8 = 0x40;
 const RSV_2_3: u8 = 0x30;
 const MASKED: u8 = 0x80;
 
-/// What a header depends on.
+/// The state and the settings that decide whether a header is valid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context {
     pub(super) sender: FrameSender,

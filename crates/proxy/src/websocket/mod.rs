@@ -26,14 +26,15 @@
 //! error.close_frame().write_to(Some([1, 2, 3, 4]), &mut to_server);
 //! ```
 //!
-//! The handshake is that of an HTTP library. After it, pass the bytes of each direction to a reader or filter.
+//! An HTTP library does the handshake. After it, pass the bytes of each direction to a reader or filter.
 //!
 //! # Errors
 //!
-//! A header is an error at its first byte that no frame has there: reserved bits and opcodes, the mask, the length, a
-//! fragmented or long control frame, a continuation without a message. Text is an error at its first byte that is part
-//! of no character, even if the rest of the frame has not arrived. The same holds for the code and the reason of a
-//! close frame. An error ends the connection, and [`FrameError::close_code`] is the code: 1002, 1007 or 1009.
+//! An invalid header is an error at the first byte that no frame has there: reserved bits and opcodes, the mask, the
+//! length, a fragmented or long control frame, a continuation without a message. Ill-formed text is an error at the
+//! first byte that cannot be part of a character, even if the rest of the frame has not arrived. The same holds for the
+//! code and the reason of a close frame. An error ends the connection, and [`FrameError::close_code`] is the code:
+//! 1002, 1007 or 1009.
 //!
 //! # Limits
 //!

@@ -14,7 +14,7 @@ use super::header::{FrameSender, Opcode};
 
 /// Reads the frames that a peer sends, for a client or a server that has the bytes of the connection.
 ///
-/// Text is returned as it arrives, also inside a frame, and never ends inside a character. The events, the errors and
+/// Text is returned as it arrives, even inside a frame, and never ends inside a character. The events, the errors and
 /// the offsets do not depend on how the stream is split into chunks, apart from how text and data are divided into
 /// [`Text`](FrameEvent::Text), [`Seam`](FrameEvent::Seam) and [`Binary`](FrameEvent::Binary).
 ///
@@ -43,7 +43,7 @@ pub struct FrameReader {
     end: Option<End>,
 }
 
-/// What the peer sent. FrameEvents are in stream order.
+/// What the peer sent. Events are in stream order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FrameEvent<'c> {
@@ -51,7 +51,7 @@ pub enum FrameEvent<'c> {
     Text(&'c str),
     /// A character of a message whose bytes came in different chunks or frames.
     Seam(ShortStr),
-    /// The replacement of an ill-formed sequence. The offset of the error is that in the message.
+    /// The replacement of an ill-formed sequence. The offset of the error counts from the start of the message.
     Repaired(ShortStr, Utf8Error),
     /// Data of a binary message, borrowed from the chunk; never empty.
     Binary(&'c [u8]),

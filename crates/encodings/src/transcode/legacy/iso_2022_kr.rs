@@ -15,7 +15,7 @@ pub(super) struct Iso2022Kr {
     is_shifted: bool,
 }
 
-/// Designates KS X 1001. It must come before the first SO. Python and libiconv accept it at any place, and again, as here.
+/// Designates KS X 1001. It must come before the first SO. Python and libiconv accept it anywhere and repeatedly, as here.
 const DESIGNATOR: [u8; 4] = *b"\x1B$)C";
 
 const ESC: u8 = 0x1B;
@@ -57,7 +57,7 @@ impl Iso2022Kr {
         }
     }
 
-    /// Returns the number of bytes at the start of `bytes` that are ASCII text, if the others are.
+    /// Returns the number of bytes before the first shift or escape. They are text if all of them are ASCII.
     #[inline]
     pub(super) fn ascii(self, bytes: &[u8]) -> usize {
         if self.is_shifted {

@@ -150,7 +150,7 @@ impl LegacySource {
 
     /// Decodes `bytes` at the end of the stream. [`read`](Self::read) must have returned [`Item::Unfinished`] for them.
     pub(in crate::transcode) fn read_last(&self, bytes: &[u8]) -> Item {
-        // After the ESC of an unfinished escape sequence is text.
+        // The bytes after the ESC of an unfinished escape sequence are text.
         let len = if bytes[0] == ESCAPE { 1 } else { bytes.len() };
         Item::IllFormed { kind: ErrorKind::Truncated, len }
     }
@@ -237,7 +237,7 @@ impl LegacyTarget {
     }
 
     /// Encodes a character. Returns `None` if the encoding does not have it.
-    // As `LegacySource::read`.
+    // Not inlined, for the same reason as `LegacySource::read`.
     #[inline(never)]
     pub(in crate::transcode) fn encode(&self, character: char) -> Option<EncodedSequence> {
         if self.encoding.is_decoded_only() {

@@ -28,7 +28,7 @@ impl SingleByte {
     }
 }
 
-/// There is none.
+/// Without the tables there is no value of this type.
 #[derive(Debug)]
 pub(super) enum DoubleByte {}
 

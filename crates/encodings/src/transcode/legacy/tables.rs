@@ -1,8 +1,8 @@
 //! Decoding and encoding with tables of UTF-16 code units. Vector code converts between UTF-16 and UTF-8.
 //!
-//! The tables are made at first use, from those of `encoding_rs` and of [`pages`]. They contain what is one sequence of
-//! 1 or 2 bytes and one code unit. Everything else is left to the caller: errors, sequences of 3 and 4 bytes, and those
-//! of two code units.
+//! The tables are made at first use, from those of `encoding_rs` and of [`pages`]. They contain the sequences of 1 or 2
+//! bytes that are decoded to one code unit. Everything else is left to the caller: errors, sequences of 3 and 4 bytes,
+//! and sequences that are decoded to two code units.
 
 use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::sync::OnceLock;
@@ -19,7 +19,7 @@ const PIECE: usize = 256;
 /// The number of bytes of the first piece. If one of them is not in the table, the work on the others is useless.
 const FIRST_PIECE: usize = 32;
 
-/// What a table has for bytes that are not in it: an unpaired surrogate, at which the vector code stops.
+/// The entry for bytes that the table cannot decode: an unpaired surrogate, at which the vector code stops.
 const NONE: u16 = 0xDC00;
 
 /// A code unit, little-endian.
@@ -31,9 +31,9 @@ struct Units {
     count: usize,
 }
 
-/// Decodes to UTF-8, up to what is not in the table or to the end of a slice. Returns the number of bytes read and the
-/// number of bytes written. `to_units` decodes from the start of a slice, and `len` returns the length of the first
-/// sequences of one.
+/// Decodes to UTF-8, up to a sequence that is not in the table or to the end of a slice. Returns the number of bytes
+/// read and the number of bytes written. `to_units` decodes from the start of a slice, and `len` returns the length of
+/// the first sequences of one.
 fn decode(
     src: &[u8],
     dst: &mut [u8],
@@ -80,10 +80,10 @@ pub(crate) struct SingleByte {
 }
 
 const BLOCK: usize = 64;
-/// More blocks than the characters of any of the encodings are in.
+/// More than the number of blocks that the characters of any of these encodings are in.
 const BLOCKS: usize = 32;
 
-/// They are declared one after the other.
+/// The first single-byte encoding. They are declared one after the other.
 const FIRST: usize = Encoding::Ibm437 as usize;
 const SINGLE_BYTES: usize = Encoding::XUserDefined as usize + 1 - FIRST;
 

@@ -144,7 +144,7 @@ impl Utf7 {
         }
     }
 
-    /// Returns the number of bytes at the start of `bytes` that are ASCII text, if the others are.
+    /// Returns the number of bytes before the first shift. They are text if all of them are ASCII.
     #[inline]
     pub(super) fn ascii(self, bytes: &[u8]) -> usize {
         if self.is_shifted {

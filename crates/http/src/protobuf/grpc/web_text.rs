@@ -14,15 +14,15 @@ use crate::protobuf::error::{ProtobufError, ProtobufErrorKind};
 /// The maximum number of groups that are decoded at a time.
 const BLOCK: usize = 64;
 
-/// Validates the body of `application/grpc-web-text`: that of gRPC-Web in base64, in pieces that may each be padded
-/// ("gRPC-Web", Protocol differences). Offsets are those of the base64.
+/// Validates the body of `application/grpc-web-text`: the body of gRPC-Web in base64, in pieces that may each be padded
+/// ("gRPC-Web", Protocol differences). Offsets are positions in the base64.
 ///
 /// A group of four symbols is forwarded once all of its bytes are known to be well-formed. A group with a repaired byte is
 /// encoded again; the others keep their symbols.
 #[derive(Clone)]
 pub(crate) struct WebTextFilter {
     body: GrpcFilter,
-    /// The groups of which some bytes were not forwarded: at most those of a block and of an unfinished character.
+    /// The groups of which some bytes were not forwarded: at most a block and an unfinished character.
     groups: VecDeque<Group>,
     /// The bytes for the first of them that are known to be well-formed.
     checked: Vec<u8>,
@@ -44,7 +44,7 @@ struct Group {
     /// The number of bytes.
     len: usize,
     offset: u64,
-    /// The positions of its symbols that are in the chunk. Those before are not.
+    /// The positions of its symbols that are in the chunk. Symbols before them came in an earlier chunk.
     range: Range<usize>,
 }
 
@@ -200,7 +200,7 @@ impl WebTextFilter {
     pub(crate) fn repair(&self, body: &[u8]) -> Result<Vec<u8>, ProtobufError> {
         let mut check = self.clone();
         check.restart();
-        // Its error is returned by `finish`.
+        // `finish` returns the same error.
         let _ = check.feed_with(body, |_| {});
         check.finish()?;
         let mut decoded = Vec::with_capacity(body.len() / 4 * 3);

@@ -13,7 +13,7 @@ use super::{MAX_LENGTH, StringFilter};
 
 /// A message or group that contains the next byte.
 struct Open {
-    /// The position of its end in the input. That of a group is not known, so it is the end of the message around it.
+    /// The position of its end in the input. The end of a group is not known, so this is the end of the message around it.
     end: usize,
     id: MessageId,
     /// The position of its length in the input, and of its content. `None` if it is a group.
@@ -90,7 +90,7 @@ impl StringFilter {
     pub fn repair<'m>(&self, message: &'m [u8]) -> Result<Cow<'m, [u8]>, ProtobufError> {
         let mut check = self.clone();
         check.restart(0, u64::MAX);
-        // Its error is returned by `finish`.
+        // `finish` returns the same error.
         let _ = check.validate(message);
         check.finish()?;
         if check.counters().total() == self.counters().total() {
@@ -161,7 +161,7 @@ struct Rewriter<'m, 'p, 'l> {
     decoder: TextDecoder,
     checks_unverified: bool,
     input: &'m [u8],
-    /// Where the input starts that was not copied.
+    /// The start of the input that was not copied yet.
     copied: usize,
     pass: Pass<'p, 'l>,
     /// The length of the output, while it is measured without the lengths of messages that are open.
@@ -258,7 +258,7 @@ impl<'m, 'p, 'l> Rewriter<'m, 'p, 'l> {
         }
     }
 
-    /// Adds a string that is repaired, and its length, which has a width in the input.
+    /// Adds a string that is repaired, and its length. `width` is the width of the length in the input.
     fn string(&mut self, text: &[u8], width: usize) -> Result<(), Malformed> {
         let mut repaired = 0;
         self.decoder.repair_again(text, &mut |part| repaired += part.len() as u64);

@@ -13,7 +13,7 @@ pub(super) enum State {
     Varint,
     /// The length of a field of this kind.
     Length(FieldKind),
-    /// So many bytes that are not read.
+    /// The number of bytes left to skip without reading them.
     Skip(u64),
     /// A string, and the number of its bytes that are left.
     Text(u64),

@@ -19,7 +19,7 @@ impl StringFilter {
         edits: &mut Edits<'_, F>,
     ) -> Result<(), Stop> {
         loop {
-            // Between fields, errors are not in one.
+            // An error between fields is not in a field.
             if matches!(self.state, State::Tag) && !self.varint.is_begun() {
                 self.field = 0;
             }
@@ -118,7 +118,7 @@ impl StringFilter {
         Ok(())
     }
 
-    /// Enters a group. Its end is not known, so it is that of the message around it.
+    /// Enters a group. Its end is not known, so the end of the message around it is used.
     fn open_group(&mut self, cursor: &mut Cursor<'_>, message: MessageId, end: u64) -> Result<(), Stop> {
         self.open(cursor, Frame { end, message, field: self.field, is_group: true })
     }

@@ -71,7 +71,7 @@ impl StringFilter {
                 }
                 at = after;
             }
-            // The end of a message, unless that of the chunk or a tag that is cut or long.
+            // This is the end of a message, unless it is the end of the chunk, or a tag that is cut or long.
             let is_end =
                 end == base.wrapping_add(at as u64) && self.frames.last().is_some_and(|top| !top.is_group);
             if !is_end {

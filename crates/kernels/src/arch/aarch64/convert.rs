@@ -1,4 +1,4 @@
-//! What the conversions have in common: loads, stores, and ASCII.
+//! Code that the conversions share: loads, stores, and ASCII.
 
 use core::arch::aarch64::*;
 

@@ -1,5 +1,5 @@
-//! Whether the CPU and the operating system support the features of a kernel. The detection of the standard library would
-//! be larger, and needs it.
+//! Whether the CPU and the operating system support the features of a kernel. The detection of the standard
+//! library would be larger, and needs `std`.
 //! Intel's Software Developer's Manual, volume 1, sections 14.3 and 15.2.
 
 use core::arch::x86_64::_xgetbv;

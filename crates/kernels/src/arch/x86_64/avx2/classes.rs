@@ -39,8 +39,8 @@ pub(crate) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPA
     };
     let [mut leads_of, seconds_of, thirds_of] = class.tables().each_ref().map(|table| halves(table));
     leads_of[1] = _mm256_and_si256(leads_of[1], table(&OF_LEADS));
-    // The tests are: no first byte; no second byte of 2 bytes and no other first byte; no sequence. The second one has
-    // the cost of the first one, and is enough for scripts of 2 bytes.
+    // The tests are: no first byte; no second byte of 2 bytes and no other first byte; no sequence. The second test
+    // costs the same as the first, and is enough for scripts of 2 bytes.
     let is_clean = |test: u8, group: &[u8; GROUP + 2]| {
         let mut any = _mm256_setzero_si256();
         for vector in 0..GROUP / WIDTH {

@@ -35,8 +35,8 @@ fn all(byte: u8) -> __m256i {
 pub(crate) fn escapes_len(text: &[u8]) -> usize {
     const CASE: u8 = b'a' ^ b'A';
     let mut len = 0;
-    // Of the block before: whether its last byte starts an escape; the `u` of escapes; the first digits that are `D`;
-    // the second digits of the high surrogates.
+    // State of the previous block: whether its last byte starts an escape; the `u` of escapes; the first digits that
+    // are `D`; the second digits of the high surrogates.
     let [mut is_begun, mut units, mut firsts, mut highs] = [0_u64; 4];
     for block in as_chunks(text).0 {
         let backslashes = in_range(block, 0, b'\\', b'\\');
@@ -60,7 +60,7 @@ pub(crate) fn escapes_len(text: &[u8]) -> usize {
             let second = first << 1 | firsts >> 63;
             high = second & (in_range(block, 0, b'8', b'9') | in_range(block, CASE, b'a', b'b'));
             let low = second & in_range(block, CASE, b'c', b'f');
-            // The second digit of a low surrogate is 6 bytes after that of a high one.
+            // The second digit of a low surrogate is 6 bytes after the second digit of a high one.
             wrong |= low ^ (high << 6 | highs >> 58);
         }
         if wrong != 0 {

@@ -70,7 +70,7 @@ unsafe fn decode_vector<const WINDOWS: bool>(x: __m256i, out: *mut u8) -> usize 
     unsafe { decode_one_or_two(low, high, out) }
 }
 
-/// [`decode_vector`] of widened bytes, of which those of the mask are from 80 to 9F.
+/// [`decode_vector`] of widened bytes. The mask selects the bytes from 80 to 9F.
 ///
 /// # Safety
 ///

@@ -244,8 +244,8 @@ impl Vector for Ymm {
         // SAFETY: a `Ymm` exists only if the CPU has AVX2.
         unsafe {
             let wrong = wrong_pairs(p1, x, &FIRST_HIGH, &FIRST_LOW, &SECOND_HIGH);
-            // Bit 7 of `(p + k + 1) / 2` is set exactly if `p >= FF - k`. Unlike a difference, the average needs no load of
-            // its own. For `or` instead of the maximum the compiler would add in 16 bits, in more instructions.
+            // Bit 7 of `(p + k + 1) / 2` is set exactly if `p >= FF - k`. Unlike a difference, the average needs no load of its
+            // own. With `or` instead of the maximum, the compiler would use 16-bit additions, which take more instructions.
             let s2 = _mm256_avg_epu8(p2, _mm256_set1_epi8(0x1F));
             let s3 = _mm256_avg_epu8(p3, _mm256_set1_epi8(0x0F));
             let due = _mm256_and_si256(_mm256_max_epu8(s2, s3), _mm256_set1_epi8(0x80_u8.cast_signed()));

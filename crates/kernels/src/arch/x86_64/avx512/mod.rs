@@ -141,7 +141,7 @@ impl Vector for Zmm {
 }
 
 impl Zmm {
-    /// The marks of these, and of bytes that may not follow their lead byte; and those of bytes that are missing or too many.
+    /// Returns two vectors of marks: these and the bytes that may not follow their lead byte; and missing or surplus bytes.
     #[inline(always)]
     fn parts_in_bmp(self, Self(x): Self, [Self(p1), Self(p2)]: [Self; 2]) -> (Self, Self) {
         // SAFETY: a `Zmm` exists only if the CPU has AVX-512.
