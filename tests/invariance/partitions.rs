@@ -12,7 +12,7 @@ use utf8_codec::{
     Ascii, BomPolicy, Counters, ErrorPolicy, LineEnding, Subset, TextDecoder, TextPiece, Utf8Error,
 };
 
-use crate::support::Rng;
+use crate::support::{Rng, policies};
 
 const NO_LIMIT: usize = usize::MAX;
 
@@ -27,19 +27,8 @@ const ENDINGS: [LineEnding; 6] = [
 
 /// Returns a decoder for every combination of the policies.
 fn every_decoder() -> Vec<TextDecoder> {
-    let policies = [
-        ErrorPolicy::Strict,
-        ErrorPolicy::Replace,
-        ErrorPolicy::ReplaceWith('\n'),
-        ErrorPolicy::ReplaceAsJava,
-        ErrorPolicy::Substitute(Ascii::QUESTION_MARK),
-        ErrorPolicy::Escape,
-        ErrorPolicy::Latin1,
-        ErrorPolicy::Windows1252,
-        ErrorPolicy::Skip,
-    ];
     let mut decoders = Vec::new();
-    for policy in policies {
+    for policy in policies().into_iter().chain([ErrorPolicy::ReplaceWith('\n')]) {
         for bom in [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
             let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
             decoders.push(decoder.clone());
