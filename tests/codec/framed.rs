@@ -6,8 +6,9 @@ use tokio_util::codec::{Framed, FramedRead};
 use utf8_codec::codec::{FailFast, Utf8Codec, Utf8LinesCodec};
 use utf8_codec::{BomPolicy, ErrorKind, LineEnding, TextDecoder, Utf8Error};
 
+use crate::lines::expected_lines;
 use crate::support::some_partitions;
-use crate::text::{Item, expected_lines, item, run};
+use crate::text::{Item, item, run};
 
 #[tokio::test]
 async fn an_ill_formed_line_does_not_end_the_session() {

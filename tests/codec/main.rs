@@ -8,6 +8,7 @@ mod frames;
 mod framing;
 mod json;
 mod line_encoder;
+mod lines;
 mod reports;
 mod sse;
 mod sse_frames;

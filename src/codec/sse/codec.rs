@@ -1,14 +1,13 @@
 //! The codec for server-sent events. `stream::SseStream` also uses it.
 
 use core::time::Duration;
-use std::io;
 
 use bytes::BytesMut;
 use bytestring::ByteString;
-use tokio_util::codec::{Decoder, Encoder};
+use tokio_util::codec::Decoder;
 
 use super::block::{Block, Data, SMALL_BUFFER};
-use super::event::{Comment, Event, MESSAGE, Retry};
+use super::event::{Event, MESSAGE};
 use crate::codec::error::{CodecError, LineStart};
 use crate::codec::items::Items;
 use crate::codec::line_reader::LineReader;
@@ -523,45 +522,3 @@ impl Items for SseCodec {
 }
 
 impl_decoder!(SseCodec);
-
-impl Encoder<&Event> for SseCodec {
-    type Error = io::Error;
-
-    /// Writes an event, same as [`Event::write_to`].
-    #[inline]
-    fn encode(&mut self, event: &Event, dst: &mut BytesMut) -> io::Result<()> {
-        Ok(event.write_to(dst)?)
-    }
-}
-
-impl Encoder<Event> for SseCodec {
-    type Error = io::Error;
-
-    /// Writes an event, same as [`Event::write_to`].
-    #[inline]
-    fn encode(&mut self, event: Event, dst: &mut BytesMut) -> io::Result<()> {
-        Ok(event.write_to(dst)?)
-    }
-}
-
-impl Encoder<Comment<'_>> for SseCodec {
-    type Error = io::Error;
-
-    /// Writes a comment. Never fails.
-    #[inline]
-    fn encode(&mut self, comment: Comment<'_>, dst: &mut BytesMut) -> io::Result<()> {
-        comment.write_to(dst);
-        Ok(())
-    }
-}
-
-impl Encoder<Retry> for SseCodec {
-    type Error = io::Error;
-
-    /// Writes the reconnection time. Never fails.
-    #[inline]
-    fn encode(&mut self, retry: Retry, dst: &mut BytesMut) -> io::Result<()> {
-        retry.write_to(dst);
-        Ok(())
-    }
-}

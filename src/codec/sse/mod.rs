@@ -85,6 +85,7 @@
 
 mod block;
 pub(super) mod codec;
+mod encoder;
 mod event;
 mod frames;
 

@@ -42,15 +42,11 @@ impl Display for Hex {
     }
 }
 
-/// Returns the bits of a continuation byte.
-fn tail(byte: u8) -> u32 {
-    u32::from(byte & 0x3F)
-}
-
 impl Display for Reason {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { kind, bytes: [a, b, c, d, ..], len, .. } = *self;
         let bytes = &self.bytes[..self.filled.into()];
+        let tail = |byte: u8| u32::from(byte & 0x3F);
         match kind {
             ErrorKind::Overlong => {
                 let value = match a {
