@@ -35,6 +35,8 @@ pub struct Inflater {
     /// The numbers of bytes of the message so far.
     read: u64,
     written: u64,
+    /// Whether there may be more text without more input.
+    is_full: bool,
     error: Option<InflateError>,
 }
 
@@ -45,7 +47,8 @@ impl Inflater {
     }
 
     fn of(inflate: Box<dyn Inflate>, max_length: u64, max_ratio: u64) -> Self {
-        Self { inflate, max_length, max_ratio, piece: Box::default(), read: 0, written: 0, error: None }
+        let piece = Box::default();
+        Self { inflate, max_length, max_ratio, piece, read: 0, written: 0, is_full: false, error: None }
     }
 
     /// Sets the maximum length of the text of a message.
@@ -71,71 +74,73 @@ impl Inflater {
     /// Returns the first error of the message, or the error of `f`.
     pub fn feed_with<E: From<InflateError>>(
         &mut self,
-        input: &[u8],
+        mut input: &[u8],
         mut f: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        if let Some(error) = self.error {
-            return Err(error.into());
-        }
-        if self.piece.is_empty() {
-            self.piece = vec![0; PIECE].into_boxed_slice();
-        }
-        let mut rest = input;
-        while !rest.is_empty() {
-            let left = (BLOCK - self.read % BLOCK) as usize;
-            let (block, after) = rest.split_at(left.min(rest.len()));
-            self.feed_block(block, &mut f)?;
-            rest = after;
+        while let Some(piece) = self.take_piece(&mut input)? {
+            if let Err(error) = f(piece) {
+                self.error = Some(InflateError::Corrupt);
+                return Err(error);
+            }
         }
         Ok(())
     }
 
-    /// Reads a part of a block.
-    fn feed_block<E: From<InflateError>>(
-        &mut self,
-        mut input: &[u8],
-        f: &mut impl FnMut(&[u8]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let (limit, beyond) = self.limit();
+    /// Returns the next piece of the text, and removes what was read from the start of `input`. Returns `None` when all of it
+    /// was read and all of its text returned: then the next bytes of the message are needed, or [`finish`](Self::finish).
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error of the message.
+    pub fn take_piece(&mut self, input: &mut &[u8]) -> Result<Option<&[u8]>, InflateError> {
         loop {
-            // One byte more, to see whether the text goes on.
-            let left = limit.saturating_sub(self.written);
-            let space = usize::try_from(left).unwrap_or(PIECE).saturating_add(1).min(self.piece.len());
-            let output = &mut self.piece[..space];
-            let Inflated { read, written } = match self.inflate.inflate(input, output) {
-                Ok(inflated) => inflated,
-                Err(error) => return Err(self.fail(error).into()),
-            };
-            let had_input = !input.is_empty();
-            let is_stuck = (read, written) == (0, 0) && had_input;
-            let (Some(rest), Some(text), false) = (input.get(read..), output.get(..written), is_stuck) else {
-                // The implementation is wrong.
-                return Err(self.fail(InflateError::Corrupt).into());
-            };
-            input = rest;
-            self.read += read as u64;
-            let is_beyond = written as u64 > left;
-            let text = &text[..written - usize::from(is_beyond)];
-            self.written += text.len() as u64;
-            if !text.is_empty() {
-                if let Err(error) = f(text) {
-                    self.error = Some(InflateError::Corrupt);
-                    return Err(error);
-                }
+            if let Some(error) = self.error {
+                return Err(error);
             }
-            if is_beyond {
-                return Err(self.fail(beyond).into());
+            if input.is_empty() && !self.is_full {
+                return Ok(None);
             }
-            // A call that filled the output may leave text, and an error after it.
-            if input.is_empty() && (written == 0 || (had_input && written < space)) {
-                return Ok(());
+            let len = self.inflate_block(input).map_err(|error| self.fail(error))?;
+            if len > 0 {
+                return Ok(Some(&self.piece[..len]));
             }
         }
     }
 
-    /// Returns the limit of the text of the block that is read next, and the error beyond it.
-    fn limit(&self) -> (u64, InflateError) {
-        let block_end = (self.read / BLOCK + 1).saturating_mul(BLOCK);
+    /// Inflates input that is in one block, and returns the length of the piece.
+    fn inflate_block(&mut self, input: &mut &[u8]) -> Result<usize, InflateError> {
+        if self.piece.is_empty() {
+            self.piece = vec![0; PIECE].into_boxed_slice();
+        }
+        // What the last block left is returned before the next one starts.
+        let of_last = u64::from(self.is_full && self.read > 0);
+        let block_end = ((self.read - of_last) / BLOCK + 1) * BLOCK;
+        let block = &input[..((block_end - self.read) as usize).min(input.len())];
+        let (limit, beyond) = self.limit(block_end);
+        // One byte more, to see whether the text goes on.
+        let left = limit.saturating_sub(self.written);
+        let space = usize::try_from(left).unwrap_or(PIECE).saturating_add(1).min(PIECE);
+        let Inflated { read, written } = self.inflate.inflate(block, &mut self.piece[..space])?;
+        let is_stuck = (read, written) == (0, 0) && !block.is_empty();
+        if is_stuck || read > block.len() || written > space {
+            // The implementation is wrong.
+            return Err(InflateError::Corrupt);
+        }
+        *input = &input[read..];
+        self.read += read as u64;
+        // A call that filled the output may leave text, and an error after it.
+        self.is_full = written == space || (self.is_full && written > 0);
+        let is_beyond = written as u64 > left;
+        if is_beyond {
+            self.fail(beyond);
+        }
+        let len = written - usize::from(is_beyond);
+        self.written += len as u64;
+        Ok(len)
+    }
+
+    /// Returns the limit of the text of a block, and the error beyond it.
+    const fn limit(&self, block_end: u64) -> (u64, InflateError) {
         let of_ratio = block_end.saturating_mul(self.max_ratio).saturating_add(ANY_RATIO);
         if self.max_length <= of_ratio {
             (self.max_length, InflateError::TooLong(self.max_length))
@@ -155,21 +160,21 @@ impl Inflater {
     ///
     /// Returns the error of the message, or [`InflateError::Truncated`] if it is not complete.
     pub fn finish(&mut self) -> Result<(), InflateError> {
-        let result = match self.error {
-            Some(error) => Err(error),
-            None => self.inflate.finish(),
-        };
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        self.inflate.finish().map_err(|error| self.fail(error))?;
         (self.read, self.written) = (0, 0);
-        result.map_err(|error| self.fail(error))
+        Ok(())
     }
 
     /// Starts a new stream of messages, with the same settings.
     pub fn restart(&mut self) {
         self.inflate = self.inflate.fresh();
-        (self.read, self.written, self.error) = (0, 0, None);
+        (self.read, self.written, self.is_full, self.error) = (0, 0, false, None);
     }
 
-    /// Returns the number of bytes of the message that were read.
+    /// Returns the number of bytes of the message that were read. After an error it depends on how they were divided.
     pub const fn read(&self) -> u64 {
         self.read
     }

@@ -192,6 +192,31 @@ fn a_bomb_ends_at_the_limit_for_every_partition() {
     }
 }
 
+#[test]
+fn the_ratio_applies_to_the_block_that_determines_the_text() {
+    let read_of_first_block = |input: &[u8]| {
+        let mut inflater = Inflater::new(Deflate::gzip()).with_max_ratio(u64::MAX);
+        assert_eq!(inflater.feed_with(&input[..4096], |_| Ok::<(), InflateError>(())), Ok(()));
+        inflater.written() - (1 << 20)
+    };
+    let bomb = gzip(&vec![b' '; 5 << 20]);
+    let read = read_of_first_block(&bomb);
+    // A byte of the bomb is about 1032 bytes of text. A name in the header moves the end of the block.
+    let is_near_limit = |name: &usize| (1..300).contains(&((read - 1032 * *name as u64) % 4096));
+    for name in (1..).filter(is_near_limit).take(3) {
+        let mut input = bomb.clone();
+        input[3] = 8;
+        input.splice(10..10, vec![b'n'; name - 1].into_iter().chain([0]));
+        let read = read_of_first_block(&input);
+        let settings = Inflater::new(Deflate::gzip()).with_max_ratio(read / 4096);
+        for size in [1, 2, 3, 5, 4096, 5000] {
+            let (text, result) = inflate(&mut settings.clone(), &input.chunks(size).collect::<Vec<_>>());
+            assert_eq!(text.len() as u64, (1 << 20) + read / 4096 * 4096, "{name} {size}");
+            assert_eq!(result, Err(InflateError::Ratio(read / 4096)));
+        }
+    }
+}
+
 /// Breaks the contract.
 struct Wrong(Inflated);
 
