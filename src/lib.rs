@@ -30,6 +30,7 @@
 //! | messages in frames, masked or not | [`validator`] | none; `bytes` for segments |
 //! | an index in a buffer or text | [`boundary`], [`locate`] | none |
 //! | escapes in the strings of JSON | [`json`] | none |
+//! | text inside gzip or deflate | [`inflate`] | `alloc` for the hook, `inflate` |
 //! | a tokio socket: lines, frames, text as it arrives | [`codec`], [`codec::framing`] | `codec` (default) |
 //! | server-sent events | [`codec::sse`], [`stream::SseStream`] | `codec`; `codec` and `stream` |
 //! | a `Stream` of chunks | [`stream`] | `stream` |
@@ -79,6 +80,8 @@ mod decoder;
 mod error;
 #[cfg(feature = "std")]
 mod find;
+#[cfg(feature = "alloc")]
+pub mod inflate;
 #[doc(hidden)]
 pub mod internal;
 #[cfg(feature = "std")]

@@ -5,6 +5,8 @@ pub mod attacks;
 #[cfg(feature = "http")]
 pub mod bodies;
 pub mod cases;
+#[cfg(feature = "inflate")]
+pub mod compression;
 #[cfg(feature = "encodings")]
 pub mod encodings;
 pub mod hostile;
