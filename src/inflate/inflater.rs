@@ -58,6 +58,11 @@ impl Inflater {
         self
     }
 
+    /// Returns the maximum length of the text of a message.
+    pub const fn max_length(&self) -> u64 {
+        self.max_length
+    }
+
     /// Sets the maximum length of the text of a message as a multiple of the input so far, in blocks of 4 KiB. 1 MiB is always
     /// allowed.
     #[must_use]

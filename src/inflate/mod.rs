@@ -89,7 +89,7 @@ pub struct Inflated {
 }
 
 /// Why a message cannot be inflated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum InflateError {
     /// The data is not in the format.

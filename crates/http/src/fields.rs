@@ -102,8 +102,8 @@ pub(crate) fn check_end(fields: &mut HeaderMap) -> Result<u64, (HeaderName, Utf8
     Ok(ill_formed.len() as u64)
 }
 
-/// The header fields that [`BodyRules`](super::BodyRules) use: every `Content-Type`, `Content-Encoding`, `Content-Range`
-/// and `Cache-Control` of a message.
+/// The header fields that [`BodyRules`](super::BodyRules) use: every `Content-Type`, `Content-Encoding`, `Content-Range`,
+/// `Cache-Control`, `grpc-encoding` and `connect-content-encoding` of a message.
 ///
 /// Create it from a `HeaderMap`, or add the fields one by one in an engine without that type.
 #[derive(Clone, Copy, Debug, Default)]
@@ -113,7 +113,28 @@ pub struct ContentFields<'h> {
     coding: Coding,
     is_range: bool,
     is_fixed: bool,
+    #[cfg(feature = "inflate")]
+    message_encoding: Option<MessageEncoding>,
 }
+
+/// The encoding of compressed messages in a stream: `grpc-encoding` ("gRPC over HTTP/2", Message-Encoding), or
+/// `connect-content-encoding` (Connect, Streaming-Content-Encoding).
+#[cfg(feature = "inflate")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum MessageEncoding {
+    /// There is none, or `identity`. No message is compressed.
+    #[default]
+    Identity,
+    Gzip,
+    /// `deflate`, which is the format of zlib.
+    Zlib,
+    /// Another one, or several.
+    Other,
+}
+
+/// The names of the fields of [`MessageEncoding`].
+#[cfg(feature = "inflate")]
+const MESSAGE_ENCODINGS: [&str; 2] = ["grpc-encoding", "connect-content-encoding"];
 
 /// What the content codings of a message do to its bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -142,6 +163,8 @@ impl<'h> ContentFields<'h> {
             coding: Coding::Identity,
             is_range: false,
             is_fixed: false,
+            #[cfg(feature = "inflate")]
+            message_encoding: None,
         }
     }
 
@@ -156,6 +179,29 @@ impl<'h> ContentFields<'h> {
         } else if name.eq_ignore_ascii_case("cache-control") {
             self.is_fixed |= has_no_transform(value);
         }
+        #[cfg(feature = "inflate")]
+        if MESSAGE_ENCODINGS.iter().any(|other| name.eq_ignore_ascii_case(other)) {
+            self.add_message_encoding(value);
+        }
+    }
+
+    #[cfg(feature = "inflate")]
+    fn add_message_encoding(&mut self, value: &[u8]) {
+        let is = |other: &[u8]| value.trim_ascii().eq_ignore_ascii_case(other);
+        let given = match () {
+            () if is(b"identity") || is(b"") => MessageEncoding::Identity,
+            () if is(b"gzip") => MessageEncoding::Gzip,
+            () if is(b"deflate") => MessageEncoding::Zlib,
+            () => MessageEncoding::Other,
+        };
+        let is_same = self.message_encoding.is_none_or(|before| before == given);
+        self.message_encoding = Some(if is_same { given } else { MessageEncoding::Other });
+    }
+
+    /// Returns the encoding of the compressed messages of a stream.
+    #[cfg(feature = "inflate")]
+    pub(crate) fn message_encoding(&self) -> MessageEncoding {
+        self.message_encoding.unwrap_or_default()
     }
 
     fn add_type(&mut self, value: &'h [u8]) {
@@ -198,6 +244,11 @@ impl<'h> From<&'h HeaderMap> for ContentFields<'h> {
         fields.is_range = headers.get_all(CONTENT_RANGE).iter().any(|value| is_range(value.as_bytes()));
         fields.is_fixed =
             headers.get_all(CACHE_CONTROL).iter().any(|value| has_no_transform(value.as_bytes()));
+        #[cfg(feature = "inflate")]
+        MESSAGE_ENCODINGS
+            .iter()
+            .flat_map(|name| headers.get_all(*name))
+            .for_each(|value| fields.add_message_encoding(value.as_bytes()));
         fields
     }
 }

@@ -190,6 +190,7 @@ impl BodyPlan {
             Check::Pass => Change::Nothing,
             Check::Described(change) => *change,
             Check::Protobuf(_) if policy == ErrorPolicy::Strict => Change::Nothing,
+            Check::Protobuf(filter) if filter.may_change_length() => Change::Length,
             Check::Protobuf(_) => Change::Bytes,
             Check::Document { other, .. } if other.transcodes() => Change::Length,
             Check::UrlEncoded if policy == ErrorPolicy::Strict => Change::Nothing,

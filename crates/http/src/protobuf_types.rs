@@ -3,7 +3,8 @@
 use core::fmt;
 use std::collections::HashMap;
 
-use utf8_codec::TextDecoder;
+use utf8_codec::inflate::Inflater;
+use utf8_codec::{ErrorPolicy, TextDecoder};
 use utf8_codec_media::content_type::ContentType;
 
 use super::options::Uncheckable;
@@ -120,21 +121,39 @@ const WEB_TEXT: [&str; 2] = ["grpc-web-text", "grpc-web-text+proto"];
 
 impl Protobuf {
     /// Creates the filter for a body with this type. Returns `None` if it is not protobuf.
-    pub(crate) fn of(given: &ContentType<'_>, message: &StringFilter, codings: Uncheckable) -> Option<Self> {
+    pub(crate) fn of(
+        given: &ContentType<'_>,
+        message: &StringFilter,
+        codings: Uncheckable,
+        inflater: Option<Inflater>,
+    ) -> Option<Self> {
         let is = |subtype: &str| given.is("application", subtype);
         if MESSAGES.into_iter().any(is) {
             // Prometheus also has messages with a length before each, and a text format.
             let is_binary = given.parameter("encoding").is_none_or(|it| it.eq_ignore_ascii_case(b"binary"));
             return is_binary.then(|| Self::Message(message.clone()));
         }
-        let filter = |protocol| {
-            GrpcFilter::new(message.clone()).with_protocol(protocol).with_compressed_messages(codings)
+        let filter = |protocol, inflater| {
+            let filter =
+                GrpcFilter::new(message.clone()).with_protocol(protocol).with_compressed_messages(codings);
+            match inflater {
+                Some(inflater) => filter.with_inflate(inflater),
+                None => filter,
+            }
         };
         if WEB_TEXT.into_iter().any(is) {
-            return Some(Self::GrpcWebText(WebTextFilter::new(filter(GrpcProtocol::GrpcWeb))));
+            // In base64, a message cannot change its length.
+            let is_strict = message.decoder().error_policy() == ErrorPolicy::Strict;
+            let filter = filter(GrpcProtocol::GrpcWeb, inflater.filter(|_| is_strict));
+            return Some(Self::GrpcWebText(WebTextFilter::new(filter)));
         }
         let &(_, protocol) = STREAMS.iter().find(|(subtype, _)| is(subtype))?;
-        Some(Self::Grpc(filter(protocol)))
+        Some(Self::Grpc(filter(protocol, inflater)))
+    }
+
+    /// Whether a repair may change the length, also in a body that is not held.
+    pub(crate) fn may_change_length(&self) -> bool {
+        matches!(self, Self::Grpc(filter) if filter.may_change_length())
     }
 
     pub(crate) const fn decoder(&self) -> &TextDecoder {

@@ -125,7 +125,8 @@ impl Rejection {
     /// sentence), `kind` ([`RejectReason::kind`]) and, for an error with a position, `offset` and `len` in bytes. For
     /// an error in the text of a field of a form, `field` is the name of the field, and `field_offset` the [position in
     /// its content](crate::FormField::offset). For an error in a protobuf message, `field` is its path by the names of the
-    /// schema. The document contains nothing of the message except the name of a header field or form field. The name
+    /// schema, and for one in a compressed message `offset` is that of its frame, and `inflated_offset` the position in the
+    /// inflated message. The document contains nothing of the message except the name of a header field or form field. The name
     /// of a form field is left out if it is ill-formed, and truncated if it is long.
     ///
     /// ```
@@ -155,6 +156,9 @@ impl Rejection {
         }
         if let RejectReason::Protobuf(error) = &self.reason {
             let _ = write!(json, r#","field":"{}""#, error.names());
+            if let Some(offset) = error.inflated_offset {
+                let _ = write!(json, r#","inflated_offset":{offset}"#);
+            }
         }
         json.push('}');
         json

@@ -115,6 +115,9 @@ pub struct BodyRules {
     json_event_streams: bool,
     protobuf: Option<Arc<StringFilter>>,
     protobuf_types: Option<Arc<ProtobufTypes>>,
+    /// The maximum length of a compressed message, if these are inflated.
+    #[cfg(feature = "inflate")]
+    max_inflated: Option<u64>,
     decoder: TextDecoder,
 }
 
@@ -140,6 +143,8 @@ impl BodyRules {
             json_event_streams: false,
             protobuf: None,
             protobuf_types: None,
+            #[cfg(feature = "inflate")]
+            max_inflated: None,
             decoder: TextDecoder::new(),
         }
     }
@@ -373,12 +378,29 @@ impl BodyRules {
     /// | the same in base64 | `grpc-web-text`, `grpc-web-text+proto` |
     /// | a stream of Connect; the JSON at its end is checked as text | `connect+proto` |
     ///
-    /// A compressed message of a stream is rejected or passes like a [content coding](Self::with_content_codings). A rejected
-    /// message that was read in part ends with an error, because its start has been forwarded. A policy that changes lengths
+    /// A compressed message of a stream is rejected or passes like a [content coding](Self::with_content_codings), unless
+    /// `with_inflated_messages` of the feature `inflate` is set. A rejected message that was read in part ends with an error, because its start has been forwarded. A policy that changes lengths
     /// applies to a body that a layer of [`tower`](crate::tower) holds; in others `?` replaces each ill-formed byte.
     #[must_use]
     pub fn with_protobuf(mut self, message: StringFilter) -> Self {
         self.protobuf = Some(Arc::new(message));
+        self
+    }
+
+    /// Inflates and checks the compressed messages of gRPC, gRPC-Web and Connect streams, up to a length of one message: most
+    /// receivers accept 4 MiB. Text over 1 MiB may have at most 200 times the length of its message. Beyond these limits,
+    /// and if it is corrupt, a message is rejected under every policy.
+    ///
+    /// The encoding is that of `grpc-encoding` or `connect-content-encoding`: `gzip`, or `deflate`, which is the format of
+    /// zlib. A message with another encoding is handled like a [content coding](Self::with_content_codings), and so is one of
+    /// gRPC-Web in base64 under a policy that repairs.
+    ///
+    /// Without errors a message is forwarded as it came. A repaired one is not compressed, so the length of the body changes;
+    /// for this a message is held until its end ([`GrpcFilter::with_inflate`](crate::protobuf::GrpcFilter::with_inflate)).
+    #[cfg(feature = "inflate")]
+    #[must_use]
+    pub const fn with_inflated_messages(mut self, max_length: u64) -> Self {
+        self.max_inflated = Some(max_length);
         self
     }
 

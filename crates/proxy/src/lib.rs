@@ -9,6 +9,8 @@ extern crate alloc;
 mod buffer;
 #[cfg(feature = "relay")]
 mod deadline;
+#[cfg(feature = "relay")]
+mod decoded_lines;
 mod edit;
 mod filter;
 mod forward;

@@ -4,6 +4,8 @@ use core::future::{Future, pending, poll_fn};
 use core::pin::pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
+use std::string::String;
+use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::yield_now;
@@ -12,6 +14,7 @@ use utf8_codec::json::JsonStrings;
 use utf8_codec::{LineEnding, TextDecoder};
 
 use crate::deadline::{Deadline, Limits};
+use crate::decoded_lines::DecodedLines;
 use crate::filter::Filter;
 use crate::forward::ForwardPolicy;
 use crate::lines::LineFilter;
@@ -129,8 +132,29 @@ impl Relay {
         self
     }
 
+    /// Forwards only whole lines in both directions, and decodes those that are not UTF-8. Lines end with LF or CRLF. A line
+    /// that is well-formed is forwarded unchanged. For another one `decode` is called, with its terminator if it has one, and
+    /// the text that it returns is forwarded; the observer receives the first error of the line. A line that has more than
+    /// `max_length` bytes before its terminator is dropped, as by [`with_line_filter`](Self::with_line_filter).
+    ///
+    /// This is for peers that write some lines in another, known encoding: `utf8-codec-encodings` has decoders for them.
+    #[must_use]
+    pub fn with_line_decoder(
+        mut self,
+        max_length: usize,
+        decode: impl Fn(&[u8]) -> String + Send + Sync + 'static,
+    ) -> Self {
+        let lines = DecodedLines::new(max_length, Arc::new(decode));
+        self.requests.ending = LineEnding::LfOrCrLf;
+        self.responses.ending = LineEnding::LfOrCrLf;
+        self.requests.stage = Stage::DecodedLines(lines.clone());
+        self.responses.stage = Stage::DecodedLines(lines);
+        self
+    }
+
     /// Also checks the escapes in the strings of JSON, in both directions: see [`Filter::with_json_strings`]. Call it after
-    /// [`with_line_filter`](Self::with_line_filter), which has a setting of its own.
+    /// [`with_line_filter`](Self::with_line_filter), which has a setting of its own. It has no effect after
+    /// [`with_line_decoder`](Self::with_line_decoder).
     #[must_use]
     pub fn with_json_strings(mut self, strings: JsonStrings) -> Self {
         self.requests.stage = self.requests.stage.with_json_strings(strings);

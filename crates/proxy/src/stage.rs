@@ -7,6 +7,7 @@ use utf8_codec::internal::{Chunk, Joiner};
 use utf8_codec::json::JsonStrings;
 use utf8_codec::{LineEnding, Utf8Error};
 
+use crate::decoded_lines::DecodedLines;
 use crate::edit::{Edit, RejectedLine};
 use crate::filter::Filter;
 use crate::forward::ForwardPolicy;
@@ -18,6 +19,7 @@ pub(super) enum Stage {
     Untouched,
     Text(Filter),
     Lines(LineFilter),
+    DecodedLines(DecodedLines),
 }
 
 /// Why a direction is rejected.
@@ -39,6 +41,7 @@ impl Stage {
             Self::Untouched => Self::Untouched,
             Self::Text(filter) => Self::Text(filter.with_json_strings(strings)),
             Self::Lines(filter) => Self::Lines(filter.with_json_strings(strings)),
+            Self::DecodedLines(lines) => Self::DecodedLines(lines),
         }
     }
 
@@ -52,7 +55,7 @@ impl Stage {
     /// Returns the length of the first piece of a slice: text of [`TEXT_PIECE`] bytes, or a little less to end between
     /// characters; lines of [`PIECE`] bytes in total, or one longer line.
     pub(super) fn piece_len(&self, slice: &[u8]) -> usize {
-        let filter = match self {
+        let ending = match self {
             Self::Untouched => return slice.len(),
             Self::Text(_) if slice.len() <= TEXT_PIECE => return slice.len(),
             Self::Text(_) => {
@@ -60,10 +63,10 @@ impl Stage {
                 let starts_character = |&at: &usize| slice[at] & 0xC0 != 0x80;
                 return (TEXT_PIECE - 3..=TEXT_PIECE).rev().find(starts_character).unwrap_or(TEXT_PIECE);
             }
-            Self::Lines(filter) => filter,
+            Self::Lines(filter) => filter.line_ending(),
+            Self::DecodedLines(_) => LineEnding::LfOrCrLf,
         };
         let Some(first) = slice.get(..PIECE) else { return slice.len() };
-        let ending = filter.line_ending();
         let next = || ending.find(slice, PIECE).map(|(position, len)| position + len);
         ending.find_last(first).or_else(next).unwrap_or(slice.len())
     }
@@ -84,6 +87,10 @@ impl Stage {
                 .map_err(StageError::IllFormed),
             Self::Lines(filter) => if end { filter.finish_with(edit) } else { filter.feed_with(slice, edit) }
                 .map_err(StageError::Line),
+            Self::DecodedLines(lines) => {
+                lines.take(slice, end, edit);
+                Ok(())
+            }
         }
     }
 
@@ -93,6 +100,7 @@ impl Stage {
             Self::Untouched => 0,
             Self::Text(filter) => filter.held(),
             Self::Lines(filter) => filter.held(),
+            Self::DecodedLines(lines) => lines.held(),
         }
     }
 }

@@ -8,7 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use utf8_codec::json::EscapePolicy;
 use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 
-/// The policies for ill-formed input and for the BOM. They are flattened into `convert`, `proxy` and `serve`.
+/// The policies for ill-formed input and for the BOM. They are flattened into `convert` and `serve`.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct PolicyArgs {
     /// What to do with ill-formed sequences
@@ -37,7 +37,7 @@ impl PolicyArgs {
 
 /// Parses the name of an [`ErrorPolicy`]. The names and their descriptions are those of the library. A character of the
 /// user's choice is not an option, because U+FFFD is what readers of the output know.
-fn error_policy() -> impl TypedValueParser<Value = ErrorPolicy> {
+pub(super) fn error_policy() -> impl TypedValueParser<Value = ErrorPolicy> {
     let policies =
         || ErrorPolicy::ALL.iter().copied().filter(|policy| !matches!(policy, ErrorPolicy::ReplaceWith(_)));
     let names = policies().map(|policy| PossibleValue::new(policy.name()).help(policy.summary()));

@@ -1,11 +1,16 @@
-//! `convert --from utf-8,ENCODING`: lines of UTF-8, and of a named encoding.
+//! Lines of UTF-8, and of a named encoding: `convert --from utf-8,ENCODING` and `proxy --on-error fallback:ENCODING`.
 
 use core::str::FromStr;
+use std::ffi::OsStr;
 use std::io::{self, Read};
 
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Command};
+use utf8_codec::ErrorPolicy;
 use utf8_codec_encodings::Encoding;
 use utf8_codec_encodings::detect::{FallbackDecoder, Scope};
 
+use crate::args::error_policy;
 use crate::charset::{FromArg, NamedEncoding};
 use crate::files::read;
 use crate::progress::Progress;
@@ -25,14 +30,79 @@ impl FromStr for Source {
             return Ok(Self::One(names.parse()?));
         };
         let first: NamedEncoding = first.parse()?;
-        let named: NamedEncoding = named.parse()?;
-        if first != Encoding::Utf8.into() || named != named.encoding().into() {
-            return Err("two encodings are utf-8 and one of lines that are not UTF-8".to_owned());
+        if first != Encoding::Utf8.into() {
+            return Err(NOT_A_PAIR.to_owned());
         }
-        match FallbackDecoder::new(named.encoding(), Scope::Line) {
-            Ok(decoder) => Ok(Self::Fallback(Box::new(decoder))),
-            Err(error) => Err(error.to_string()),
-        }
+        Ok(Self::Fallback(Box::new(decoder(named)?)))
+    }
+}
+
+const NOT_A_PAIR: &str = "two encodings are utf-8 and one of lines that are not UTF-8";
+
+/// Returns the decoder for lines that are not UTF-8, by the name of their encoding.
+fn decoder(name: &str) -> Result<FallbackDecoder, String> {
+    let named: NamedEncoding = name.parse()?;
+    if named != named.encoding().into() {
+        return Err(NOT_A_PAIR.to_owned());
+    }
+    FallbackDecoder::new(named.encoding(), Scope::Line).map_err(|error| error.to_string())
+}
+
+/// The argument of `--on-error` of `proxy`.
+#[derive(Clone, Debug)]
+pub(super) enum OnError {
+    Policy(ErrorPolicy),
+    Fallback(LineDecoder),
+}
+
+impl OnError {
+    pub(super) fn parser() -> impl TypedValueParser<Value = Self> {
+        OnErrorParser
+    }
+}
+
+/// Decodes single lines of a stream, apart from those that are UTF-8.
+#[derive(Clone, Debug)]
+pub(super) struct LineDecoder(FallbackDecoder);
+
+impl LineDecoder {
+    fn new(name: &str) -> Result<Self, String> {
+        // The caller limits the length of a line.
+        let mut decoder = decoder(name)?.with_limit(usize::MAX);
+        // Past the start of a stream, where `FF FE` would be a BOM.
+        decoder.feed_into(b"\n", &mut String::new());
+        Ok(Self(decoder))
+    }
+
+    /// Returns the text of a line, with its terminator if it has one.
+    pub(super) fn decode(&self, line: &[u8]) -> String {
+        let mut text = String::with_capacity(line.len() + line.len() / 2);
+        let mut decoder = self.0.clone();
+        decoder.feed_into(line, &mut text);
+        decoder.finish_into(&mut text);
+        text
+    }
+}
+
+#[derive(Clone)]
+struct OnErrorParser;
+
+impl TypedValueParser for OnErrorParser {
+    type Value = OnError;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<OnError, clap::Error> {
+        let Some(name) = value.to_str().and_then(|value| value.strip_prefix("fallback:")) else {
+            return error_policy().map(OnError::Policy).parse_ref(command, arg, value);
+        };
+        let parser = |name: &str| LineDecoder::new(name).map(OnError::Fallback);
+        parser.parse_ref(command, arg, name.as_ref())
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let fallback = PossibleValue::new("fallback:ENCODING")
+            .help("decode the line in this encoding, such as cp866; requires --framing lines");
+        let policies: Vec<_> = error_policy().possible_values()?.collect();
+        Some(Box::new(policies.into_iter().chain([fallback])))
     }
 }
 

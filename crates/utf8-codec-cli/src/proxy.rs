@@ -13,13 +13,14 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use utf8_codec::codec::Utf8LinesCodec;
 use utf8_codec::json::{EscapePolicy, JsonStrings};
-use utf8_codec::{ErrorPolicy, Subset, TextDecoder};
+use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 use utf8_codec_proxy::{ForwardPolicy, LineFilter, RejectionPolicy, Relay, RelayDirection};
 
 use self::session::FilterProxy;
 use crate::address::{self, Address, ListenAddress};
 use crate::admin;
-use crate::args::{PolicyArgs, at_least_one, escape_policy, seconds, whole_number};
+use crate::args::{at_least_one, bom_policy, escape_policy, seconds, whole_number};
+use crate::fallback::OnError;
 use crate::log::DroppedLines;
 use crate::metrics::Metrics;
 use crate::outcome::CommandResult;
@@ -48,8 +49,12 @@ pub(super) struct Args {
     /// Directions to filter: from clients, from the server, or both
     #[arg(long, value_name = "DIRECTION", default_value = "both")]
     direction: Directions,
-    #[command(flatten)]
-    policies: PolicyArgs,
+    /// What to do with ill-formed sequences
+    #[arg(long, value_name = "POLICY", default_value = "strict", value_parser = OnError::parser())]
+    on_error: OnError,
+    /// What to do with a BOM at the start of a stream
+    #[arg(long, value_name = "POLICY", default_value = "keep", value_parser = bom_policy())]
+    bom: BomPolicy,
     /// Also check the escapes in the strings of JSON, such as \uD83D: what to do with one that is not a character
     #[arg(long, value_name = "POLICY", value_parser = escape_policy())]
     json_strings: Option<EscapePolicy>,
@@ -153,7 +158,12 @@ impl Args {
         if self.answer.is_some() && self.framing == Framing::Stream {
             return Err("--answer needs --framing lines");
         }
-        let may_change = self.policies.decoder() != TextDecoder::new() || self.json_strings.is_some();
+        let is_fallback = matches!(self.on_error, OnError::Fallback(_));
+        let has_others = self.bom != BomPolicy::Keep || self.json_strings.is_some();
+        if is_fallback && (self.framing == Framing::Stream || has_others) {
+            return Err("--on-error fallback needs --framing lines and --bom keep, without --json-strings");
+        }
+        let may_change = is_fallback || self.decoder() != TextDecoder::new() || self.json_strings.is_some();
         if self.hold == Hold::Nothing && (may_change || self.framing == Framing::Lines) {
             return Err(
                 "--hold nothing needs --on-error strict, --bom keep and --framing stream, without --json-strings",
@@ -186,8 +196,8 @@ impl Args {
         }
         let capacity = self.service.capacity(if embedded.is_some() { 3 } else { 2 });
         let repairs_escapes = self.json_strings.is_some_and(EscapePolicy::repairs);
-        let repairs = (self.policies.on_error() != ErrorPolicy::Strict || repairs_escapes)
-            && self.mode == Mode::Enforce;
+        let is_strict = matches!(self.on_error, OnError::Policy(ErrorPolicy::Strict));
+        let repairs = (!is_strict || repairs_escapes) && self.mode == Mode::Enforce;
         let metrics = Arc::new(Metrics::new(dropped, repairs));
         let admin = match admin {
             Some(admin) => {
@@ -252,6 +262,14 @@ impl Args {
         Ok(())
     }
 
+    fn decoder(&self) -> TextDecoder {
+        let policy = match self.on_error {
+            OnError::Policy(policy) => policy,
+            OnError::Fallback(_) => ErrorPolicy::Strict,
+        };
+        TextDecoder::new().with_error_policy(policy).with_bom_policy(self.bom)
+    }
+
     fn json_strings(&self) -> Option<JsonStrings> {
         let strings = JsonStrings::new().with_escape_policy(self.json_strings?);
         Some(match self.json_subset {
@@ -262,12 +280,17 @@ impl Args {
     }
 
     fn relay(&self) -> Relay {
-        let mut relay = Relay::with_decoder(self.policies.decoder())
-            .with_linger(self.linger)
-            .with_min_rate(self.min_rate);
-        let lines = LineFilter::with_decoder(self.policies.decoder()).with_max_length(self.max_line);
+        let mut relay =
+            Relay::with_decoder(self.decoder()).with_linger(self.linger).with_min_rate(self.min_rate);
+        let lines = LineFilter::with_decoder(self.decoder()).with_max_length(self.max_line);
         relay = match (self.framing, self.hold) {
-            (Framing::Lines, _) => relay.with_line_filter(lines),
+            (Framing::Lines, _) => match &self.on_error {
+                OnError::Policy(_) => relay.with_line_filter(lines),
+                OnError::Fallback(fallback) => {
+                    let fallback = fallback.clone();
+                    relay.with_line_decoder(self.max_line, move |line| fallback.decode(line))
+                }
+            },
             (Framing::Stream, Hold::Lines) => relay.with_line_filter(lines.with_stop_at_error(true)),
             (Framing::Stream, Hold::Characters) => relay,
             (Framing::Stream, Hold::Nothing) => relay.with_forward_policy(ForwardPolicy::Bytes),

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use http::HeaderName;
+use h2::ext::Protocol;
 use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use http::{HeaderName, Method};
 use log::warn;
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::prelude::{Error, ErrorType, HttpPeer, Result};
@@ -36,8 +37,10 @@ pub(crate) struct Gateway {
 pub(crate) struct Exchange {
     request: Body,
     response: Body,
-    /// The check of the frames, after the server has accepted a WebSocket connection.
+    /// The check of the frames: from the response 101, or over HTTP/2 from the request.
     websocket: Option<WebSocket>,
+    /// Whether the server has accepted the WebSocket connection.
+    is_open: bool,
     rejection: Option<Rejection>,
 }
 
@@ -95,8 +98,20 @@ fn pairs(fields: &http::HeaderMap) -> impl Iterator<Item = (&[u8], &[u8])> {
     fields.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))
 }
 
-/// Checks the next frames of a WebSocket connection.
-fn frames(websocket: &mut WebSocket, sender: FrameSender, body: &mut Option<Bytes>, end: bool) {
+/// Whether a request asks for a WebSocket connection over HTTP/2 (RFC 8441).
+fn is_websocket_connect(request: &RequestHeader) -> bool {
+    request.extensions.get::<Protocol>().is_some_and(|protocol| {
+        request.method == Method::CONNECT && protocol.as_str().eq_ignore_ascii_case("websocket")
+    })
+}
+
+/// Checks the next frames of a WebSocket connection. Returns the reason to reject them.
+fn frames(
+    websocket: &mut WebSocket,
+    sender: FrameSender,
+    body: &mut Option<Bytes>,
+    end: bool,
+) -> Option<Reason> {
     let chunk = body.take().unwrap_or_default();
     let outcome = websocket.feed(sender, &[&chunk], end);
     let message = if sender == FrameSender::Client { MessageKind::Request } else { MessageKind::Response };
@@ -110,6 +125,7 @@ fn frames(websocket: &mut WebSocket, sender: FrameSender, body: &mut Option<Byte
     // At the end, `None` is the end of the direction.
     let data = crate::body::changed(&chunk, &outcome);
     *body = (!data.is_empty() || sender == FrameSender::Client && !end).then_some(data);
+    checked.rejected
 }
 
 /// The head of a message.
@@ -123,18 +139,19 @@ impl<'h> Head<'h> {
     fn of_request(request: &'h RequestHeader, has_body: bool) -> Self {
         // A request with `Upgrade` has a body like any other request until the server accepts with 101.
         let content = match has_body {
-            _ if request.method == http::Method::CONNECT => Content::Tunnel,
+            _ if request.method == Method::CONNECT => Content::Tunnel,
             true => Content::Body,
             false => Content::Nothing,
         };
         Self { path: Some(request.raw_path()), fields: &request.headers, content }
     }
 
-    fn of_response(response: &'h ResponseHeader, is_head: bool) -> Self {
+    fn of_response(response: &'h ResponseHeader, is_head: bool, is_open: bool) -> Self {
         let status = response.status.as_u16();
         let has_body = !is_head && status >= 200 && status != 204 && status != 304;
         let content = match status {
             101 => Content::Tunnel,
+            _ if is_open => Content::Tunnel,
             _ => Content::of_response(has_body, is_head, status),
         };
         Self { path: None, fields: &response.headers, content }
@@ -147,7 +164,7 @@ impl ProxyHttp for Gateway {
 
     fn new_ctx(&self) -> Exchange {
         let pass = || Body::new(Check::pass(), None);
-        Exchange { request: pass(), response: pass(), websocket: None, rejection: None }
+        Exchange { request: pass(), response: pass(), websocket: None, is_open: false, rejection: None }
     }
 
     async fn upstream_peer(&self, _: &mut Session, _: &mut Exchange) -> Result<Box<HttpPeer>> {
@@ -161,6 +178,13 @@ impl ProxyHttp for Gateway {
 
     /// Rejects a request by its header fields, before a connection to the upstream is opened.
     async fn request_filter(&self, session: &mut Session, ctx: &mut Exchange) -> Result<bool> {
+        let request = session.req_header();
+        if request.method == Method::CONNECT && !is_websocket_connect(request) {
+            // The bytes of another tunnel cannot be checked.
+            let status = if request.extensions.get::<Protocol>().is_some() { 501 } else { 405 };
+            session.respond_error(status).await?;
+            return Ok(true);
+        }
         let has_body = !session.is_body_empty();
         match self.decide(MessageKind::Request, Head::of_request(session.req_header(), has_body), None) {
             Ok(_) => Ok(false),
@@ -188,7 +212,12 @@ impl ProxyHttp for Gateway {
     ) -> Result<()> {
         let has_body = !session.is_body_empty();
         let plan = self.decide(MessageKind::Request, Head::of_request(session.req_header(), has_body), None);
-        if websocket::is_handshake(pairs(&request.headers)) && self.settings.max_websocket_message().is_some()
+        let is_connect = is_websocket_connect(session.req_header());
+        if is_connect {
+            ctx.websocket = WebSocket::new(&self.settings);
+        }
+        if (is_connect || websocket::is_handshake(pairs(&request.headers)))
+            && self.settings.max_websocket_message().is_some()
         {
             match websocket::extensions(&self.settings, pairs(&request.headers)) {
                 Extensions::Unchanged => {}
@@ -228,6 +257,15 @@ impl ProxyHttp for Gateway {
             }
             return Ok(());
         }
+        if let Some(websocket) = &mut ctx.websocket {
+            // Over HTTP/2 a client may send frames before the response.
+            return match frames(websocket, FrameSender::Client, body, end) {
+                Some(reason) if session.response_written().is_none() => {
+                    Self::reject(ctx, MessageKind::Request, reason).map_err(|error| error.into_down())
+                }
+                _ => Ok(()),
+            };
+        }
         let checked = ctx.request.feed(body.take().unwrap_or_default(), end);
         Self::log(MessageKind::Request, &checked);
         if let Some(reason) = checked.rejected {
@@ -245,11 +283,14 @@ impl ProxyHttp for Gateway {
         response: &mut ResponseHeader,
         ctx: &mut Exchange,
     ) -> Result<()> {
-        let is_head = session.req_header().method == http::Method::HEAD;
+        let is_head = session.req_header().method == Method::HEAD;
         if response.status == 101 && websocket::is_handshake(pairs(&response.headers)) {
             ctx.websocket = WebSocket::new(&self.settings);
+            ctx.is_open = true;
+        } else {
+            ctx.is_open = is_websocket_connect(session.req_header()) && response.status.is_success();
         }
-        if let Some(websocket) = &mut ctx.websocket {
+        if let Some(websocket) = ctx.websocket.as_mut().filter(|_| ctx.is_open) {
             websocket.set_compression(websocket::compression(&self.settings, pairs(&response.headers)));
             match websocket::extensions(&self.settings, pairs(&response.headers)) {
                 Extensions::Unchanged => {}
@@ -257,7 +298,7 @@ impl ProxyHttp for Gateway {
                 Extensions::Changed(value) => response.insert_header(EXTENSIONS, value)?,
             }
         }
-        let head = Head::of_response(response, is_head);
+        let head = Head::of_response(response, is_head, ctx.is_open);
         let has_body = head.content == Content::Body;
         let plan = match self.decide(MessageKind::Response, head, Some(session.req_header().uri.path())) {
             Ok(plan) => plan,
@@ -297,7 +338,7 @@ impl ProxyHttp for Gateway {
             let status = rejection.status().as_u16();
             return Error::e_explain(ErrorType::HTTPStatus(status), "the text is ill-formed");
         }
-        if let Some(websocket) = &mut ctx.websocket {
+        if let Some(websocket) = ctx.websocket.as_mut().filter(|_| ctx.is_open) {
             frames(websocket, FrameSender::Server, body, end);
             return Ok(None);
         }

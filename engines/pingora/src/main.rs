@@ -14,6 +14,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use pingora::apps::HttpServerOptions;
+use pingora::protocols::http::v2::server::default_h2_options;
 use pingora::proxy::http_proxy_service;
 use pingora::server::Server;
 use pingora::server::configuration::ServerConf;
@@ -85,6 +86,14 @@ fn main() -> ExitCode {
     if let Some(proxy) = service.app_logic_mut() {
         let mut options = HttpServerOptions::default();
         options.h2c = true;
+        if arguments.upstream_http2 {
+            // WebSocket over HTTP/2. Pingora does not translate it to an upgrade of HTTP/1.1, so it is not offered for
+            // such a server. The gateway rejects every other `CONNECT`.
+            options.allow_connect_method_proxying = true;
+            let mut http2 = default_h2_options();
+            http2.enable_connect_protocol();
+            proxy.h2_options = Some(http2);
+        }
         proxy.server_options = Some(options);
     }
     service.add_tcp(&arguments.listen.to_string());

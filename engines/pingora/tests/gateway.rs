@@ -1,42 +1,19 @@
 //! Runs the gateway as a program between a client and a server. All traffic is on loopback.
 
+mod support;
+
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use utf8_codec::from_utf8;
 
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// A running gateway. It is killed on drop.
-struct Gateway {
-    process: Child,
-    address: SocketAddr,
-}
+use self::support::{Gateway, PATIENCE};
 
 impl Gateway {
-    fn new(settings: &str, upstream: SocketAddr) -> Self {
-        // Another program could bind the port before the gateway does.
-        let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
-        let process = Command::new(env!("CARGO_BIN_EXE_utf8-codec-pingora"))
-            .args(["--listen", &address.to_string(), "--upstream", &upstream.to_string()])
-            .args(["--settings", settings, "--buffer-limit", "1000"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let gateway = Self { process, address };
-        let start = Instant::now();
-        while TcpStream::connect(address).is_err() {
-            assert!(start.elapsed() < PATIENCE, "the gateway does not listen");
-            thread::sleep(Duration::from_millis(10));
-        }
-        gateway
-    }
-
     fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
         stream.set_nodelay(true).unwrap();
@@ -62,13 +39,6 @@ impl Gateway {
         }
         let _ = stream.write_all(b"0\r\n\r\n");
         Message::read(&mut stream)
-    }
-}
-
-impl Drop for Gateway {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 

@@ -8,8 +8,11 @@ use crate::protobuf::{ProtobufError, StringEdit};
 use crate::protobuf_types::Protobuf;
 use crate::reason::RejectReason;
 
-/// Filters the strings of a message. Its policy keeps the length, unless the caller holds the body and has it repaired at
-/// its end.
+/// The number of bytes that are read before their output is returned, if they may inflate. Deflate makes at most 1032 of one.
+const PIECE: usize = 1024;
+
+/// Filters the strings of a message. Its policy keeps the length, except that of compressed messages, and unless the caller
+/// holds the body and has it repaired at its end.
 ///
 /// The last byte that was fed is held while the message is not complete. A reader that counts bytes would otherwise not
 /// see the error of a truncated message.
@@ -17,6 +20,8 @@ use crate::reason::RejectReason;
 pub(super) struct ProtobufFilter {
     filter: Protobuf,
     is_held: bool,
+    /// The bytes that were not read yet.
+    rest: Bytes,
     offset: u64,
     /// The offset at which the message or stream of messages starts.
     start: u64,
@@ -31,6 +36,7 @@ impl ProtobufFilter {
         Self {
             filter,
             is_held: false,
+            rest: Bytes::new(),
             offset: 0,
             start: 0,
             out: FrameQueue::new(),
@@ -72,8 +78,8 @@ impl ProtobufFilter {
     }
 }
 
-impl KindFilter for ProtobufFilter {
-    fn feed(&mut self, chunk: Bytes) {
+impl ProtobufFilter {
+    fn read(&mut self, chunk: Bytes) {
         let out = &mut self.out;
         out.copy(&chunk, &self.last);
         self.last.clear();
@@ -97,10 +103,24 @@ impl KindFilter for ProtobufFilter {
         if self.error.is_none() && !self.is_complete() {
             self.out.take_last(false, &mut self.last);
         }
+    }
+}
+
+impl KindFilter for ProtobufFilter {
+    fn feed(&mut self, chunk: Bytes) {
         self.offset += chunk.len() as u64;
+        if self.filter.may_change_length() && !self.is_held {
+            self.rest = chunk;
+        } else {
+            self.read(chunk);
+        }
     }
 
     fn next(&mut self) -> Option<Result<Bytes, RejectReason>> {
+        while self.out.is_empty() && self.error.is_none() && !self.rest.is_empty() {
+            let piece = self.rest.split_to(PIECE.min(self.rest.len()));
+            self.read(piece);
+        }
         match self.out.pop() {
             Some(frame) => Some(Ok(frame)),
             None => self.error.take().map(|error| Err(error.into())),
@@ -118,7 +138,7 @@ impl KindFilter for ProtobufFilter {
     }
 
     fn is_clean(&self) -> bool {
-        self.is_complete() && self.out.is_empty() && self.error.is_none()
+        self.is_complete() && self.out.is_empty() && self.error.is_none() && self.rest.is_empty()
     }
 
     fn offset(&self) -> u64 {
@@ -133,9 +153,18 @@ impl KindFilter for ProtobufFilter {
         let pending = match &self.filter {
             _ if self.is_held => 0,
             Protobuf::GrpcWebText(filter) => filter.held(),
-            Protobuf::Message(_) | Protobuf::Grpc(_) => self.filter.decoder().pending().len(),
+            Protobuf::Grpc(filter) => filter.held() + filter.decoder().pending().len(),
+            Protobuf::Message(filter) => filter.decoder().pending().len(),
         };
-        (pending + self.last.len()) as u64
+        (pending + self.last.len() + self.rest.len()) as u64
+    }
+
+    fn min_output(&self, bytes: u64) -> u64 {
+        if self.filter.may_change_length() && !self.is_held { 0 } else { bytes }
+    }
+
+    fn max_output(&self, bytes: u64) -> Option<u64> {
+        (!self.filter.may_change_length() || self.is_held).then_some(bytes)
     }
 
     fn queued(&self) -> (u64, bool) {

@@ -9,7 +9,7 @@ use super::error::FieldPath;
 /// A change to the chunk. Edits are in stream order.
 ///
 /// Bytes of the chunk that no `Pass` covers are not forwarded: they are replaced by the `Insert` at their position, held
-/// until the rest of their character arrives, or rejected.
+/// until the rest of their character or compressed message arrives, or rejected.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum StringEdit<'a> {
@@ -17,7 +17,8 @@ pub enum StringEdit<'a> {
     Pass(Range<usize>),
     /// These bytes are inserted: a character that the chunk completes, or a replacement. Never empty.
     Insert(&'a [u8]),
-    /// An ill-formed sequence in this field, which the next `Insert` replaces.
+    /// An ill-formed sequence in this field, which the next `Insert` replaces. In a compressed message, the offset is that in
+    /// the inflated message.
     IllFormed(Utf8Error, FieldPath<'a>),
 }
 
@@ -57,7 +58,12 @@ impl<'c, F: FnMut(StringEdit<'_>)> Edits<'c, F> {
         self.start = range.end;
     }
 
-    /// Leaves out the bytes of an unfinished character.
+    /// Reports an ill-formed sequence that a later edit replaces.
+    pub(super) fn report(&mut self, error: Utf8Error, path: FieldPath<'_>) {
+        (self.edit)(StringEdit::IllFormed(error, path));
+    }
+
+    /// Leaves out the bytes of an unfinished character, or of a compressed message.
     pub(super) fn hold(&mut self, range: Range<usize>) {
         if !range.is_empty() {
             self.pass_up_to(range.start);

@@ -4,6 +4,7 @@ use core::fmt;
 use std::boxed::Box;
 use std::string::{String, ToString};
 
+use utf8_codec::inflate::InflateError;
 use utf8_codec::{ErrorKind, Utf8Error};
 
 use super::tables::{MessageId, Tables};
@@ -32,6 +33,8 @@ pub enum ProtobufErrorKind {
     InvalidFlag,
     /// A compressed gRPC message, which cannot be checked, if such messages are rejected.
     Compressed,
+    /// A compressed message of gRPC that cannot be inflated, or not within the limits.
+    Inflate(InflateError),
     /// A byte in `application/grpc-web-text` that is not allowed in base64.
     InvalidBase64,
 }
@@ -41,8 +44,11 @@ pub enum ProtobufErrorKind {
 #[non_exhaustive]
 pub struct ProtobufError {
     /// The offset on the wire: of the ill-formed sequence in a string, otherwise of the byte that shows the error. If
-    /// the input is truncated, it is the length of the input.
+    /// the input is truncated, it is the length of the input. In a compressed message of gRPC, it is the offset of its
+    /// frame.
     pub offset: u64,
+    /// In a compressed message of gRPC, the offset in the inflated message.
+    pub inflated_offset: Option<u64>,
     /// The kind.
     pub kind: ProtobufErrorKind,
     /// The length of the ill-formed sequence, in bytes. `0` if the message is malformed.
@@ -88,6 +94,10 @@ impl ProtobufErrorKind {
             Self::Truncated => "Truncated",
             Self::InvalidFlag => "InvalidFlag",
             Self::Compressed => "Compressed",
+            Self::Inflate(InflateError::Truncated) => "InflateTruncated",
+            Self::Inflate(InflateError::TooLong(_)) => "InflateTooLong",
+            Self::Inflate(InflateError::Ratio(_)) => "InflateRatio",
+            Self::Inflate(_) => "InflateCorrupt",
             Self::InvalidBase64 => "InvalidBase64",
         }
     }
@@ -102,7 +112,13 @@ impl fmt::Display for ProtobufErrorKind {
 impl ProtobufError {
     #[cold]
     pub(super) fn new(offset: u64, kind: ProtobufErrorKind, len: u8, path: FieldPath<'_>) -> Self {
-        Self { offset, kind, len, path: path.numbers().collect(), names: path.to_string().into() }
+        let (path, names) = (path.numbers().collect(), path.to_string().into());
+        Self { offset, inflated_offset: None, kind, len, path, names }
+    }
+
+    /// Changes the error in an inflated message, whose frame starts at this offset.
+    pub(super) fn in_compressed(self, start: u64) -> Self {
+        Self { offset: start, inflated_offset: Some(self.offset), ..self }
     }
 
     /// Returns the numbers of the fields from the outermost message to the field with the error. If a tag does not
@@ -127,14 +143,19 @@ impl ProtobufError {
 
 impl fmt::Display for ProtobufError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.utf8_error() {
-            Some(error) => error.fmt(f)?,
-            None => {
-                let Self { offset, kind, .. } = self;
-                write!(f, "malformed protobuf message at byte {offset} ({kind})")?;
-            }
+        let offset = self.inflated_offset.unwrap_or(self.offset);
+        match self.kind {
+            ProtobufErrorKind::Text(kind) => Utf8Error::new(offset, kind, self.len).fmt(f)?,
+            ProtobufErrorKind::Inflate(error) => write!(f, "{error} at byte {offset}")?,
+            kind => write!(f, "malformed protobuf message at byte {offset} ({kind})")?,
         }
-        if self.names.is_empty() { Ok(()) } else { write!(f, " in {}", self.names) }
+        if !self.names.is_empty() {
+            write!(f, " in {}", self.names)?;
+        }
+        match self.inflated_offset {
+            Some(_) => write!(f, ", in the compressed message at byte {}", self.offset),
+            None => Ok(()),
+        }
     }
 }
 

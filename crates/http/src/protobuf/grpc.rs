@@ -1,5 +1,6 @@
 //! The messages of a gRPC stream, each with its length before it.
 
+mod compressed;
 mod web_text;
 
 use core::fmt;
@@ -7,7 +8,9 @@ use std::borrow::Cow;
 use std::vec::Vec;
 
 use utf8_codec::Counters;
+use utf8_codec::inflate::Inflater;
 
+use self::compressed::set_length;
 use super::edit::{Edits, StringEdit};
 use super::error::{ProtobufError, ProtobufErrorKind};
 use super::strings::{MAX_LENGTH, StringFilter};
@@ -37,6 +40,9 @@ pub struct GrpcFilter {
     message: StringFilter,
     protocol: GrpcProtocol,
     compressed: Uncheckable,
+    inflater: Option<Box<Inflater>>,
+    /// The bytes of a compressed frame from earlier chunks, if it is held.
+    held: Vec<u8>,
     state: State,
     offset: u64,
     failed: Option<ProtobufError>,
@@ -77,6 +83,8 @@ enum State {
     Prefix { read: u8, flag: u8, len: u32 },
     /// In a message or in another text.
     Message { is_last: bool },
+    /// `left` bytes are left of a compressed message, whose frame starts at `start`. There were `errors` before it.
+    Compressed { start: u64, left: u32, flag: u8, is_text: bool, errors: u64 },
     /// `left` bytes of a frame that is not checked are left.
     Skip { left: u64, is_last: bool },
     /// After the last frame.
@@ -99,7 +107,16 @@ impl GrpcFilter {
         message.restart(0, u64::MAX);
         let protocol = GrpcProtocol::Grpc;
         let compressed = Uncheckable::Reject;
-        Self { message, protocol, compressed, state: START, offset: 0, failed: None }
+        Self {
+            message,
+            protocol,
+            compressed,
+            inflater: None,
+            held: Vec::new(),
+            state: START,
+            offset: 0,
+            failed: None,
+        }
     }
 
     /// Sets the protocol.
@@ -117,6 +134,22 @@ impl GrpcFilter {
         self
     }
 
+    /// Inflates and checks compressed messages. The inflater must be that of the declared encoding, such as
+    /// [`Deflate::gzip`](utf8_codec::inflate::Deflate::gzip) for `grpc-encoding: gzip`, and keep nothing from one message to
+    /// the next.
+    ///
+    /// Its limits are those of a message: most readers accept 4 MiB. They apply under every policy, and that of the length
+    /// also to the compressed message itself. An error has the offset of the frame in the body
+    /// ([`ProtobufError::offset`]), and the one [in the inflated message](ProtobufError::inflated_offset).
+    ///
+    /// A strict filter forwards a message while it is inflated. With a policy that repairs it is held until its end: a message
+    /// without errors is then forwarded as it came, and another one repaired, not compressed, with its new length. A message
+    /// without any bytes has no text, and is forwarded.
+    #[must_use]
+    pub fn with_inflate(self, inflater: Inflater) -> Self {
+        Self { inflater: Some(Box::new(inflater)), ..self }
+    }
+
     /// Validates the next bytes of the body, same as [`StringFilter::validate`].
     ///
     /// # Errors
@@ -127,7 +160,8 @@ impl GrpcFilter {
         self.feed_with(chunk, |_| {})
     }
 
-    /// Validates the next bytes of the body and calls `edit` for each edit, same as [`StringFilter::feed_with`].
+    /// Validates the next bytes of the body and calls `edit` for each edit, same as [`StringFilter::feed_with`]. Only a
+    /// [compressed message](Self::with_inflate) is held, and may change its length.
     ///
     /// # Errors
     ///
@@ -140,7 +174,10 @@ impl GrpcFilter {
         let result = self.read(chunk, &mut edits);
         match &result {
             Ok(()) => edits.end(),
-            Err(error) => (self.offset, self.failed) = (error.offset, Some(error.clone())),
+            Err(error) => {
+                (self.offset, self.failed) = (error.offset, Some(error.clone()));
+                self.held = Vec::new();
+            }
         }
         result
     }
@@ -151,10 +188,13 @@ impl GrpcFilter {
         edits: &mut Edits<'_, F>,
     ) -> Result<(), ProtobufError> {
         let mut at = 0;
+        // Where the frame starts, or the part of it that is in this chunk.
+        let mut frame = 0;
         while at < chunk.len() {
             let start = at;
             self.state = match self.state {
                 State::Prefix { read: 0, .. } | State::End => {
+                    frame = at;
                     let flag = chunk[at];
                     if let Some(kind) = self.flag_error(flag) {
                         edits.pass_up_to(at);
@@ -167,6 +207,7 @@ impl GrpcFilter {
                     let (read, len) = (read + 1, len << 8 | u32::from(chunk[at]));
                     // The first of the 4 bytes shows that the length is above 2^31 - 1.
                     if read == 2 && u64::from(len) << 24 > MAX_LENGTH {
+                        edits.replace(0..0, &self.held, None);
                         edits.pass_up_to(at);
                         return Err(self.message.error(self.offset, ProtobufErrorKind::InvalidLength));
                     }
@@ -176,8 +217,20 @@ impl GrpcFilter {
                     let is_last = flag & !COMPRESSED != 0;
                     match self.content(flag) {
                         _ if read < 5 => State::Prefix { read, flag, len },
-                        _ if len == 0 => after(is_last),
+                        _ if len == 0 => {
+                            self.release(chunk, frame..at, self.counters().total(), edits)?;
+                            after(is_last)
+                        }
                         Content::Skipped => State::Skip { left: len.into(), is_last },
+                        Content::Compressed { is_text } => {
+                            let start = offset - PREFIX as u64;
+                            if let Err(error) = self.start_compressed(len, is_text) {
+                                edits.pass_up_to(frame);
+                                return Err(error.in_compressed(start));
+                            }
+                            let errors = self.counters().total();
+                            State::Compressed { start, left: len, flag, is_text, errors }
+                        }
                         Content::Message => State::Message { is_last },
                         Content::Text => {
                             self.message.expect_text();
@@ -189,6 +242,25 @@ impl GrpcFilter {
                     at = self.message.walk(chunk, at, edits)?;
                     if self.message.is_at_end() { after(is_last) } else { State::Message { is_last } }
                 }
+                State::Compressed { start, left, flag, is_text, errors } => {
+                    let taken = (left as usize).min(chunk.len() - at);
+                    let bytes = &chunk[at..at + taken];
+                    at += taken;
+                    let left = left - taken as u32;
+                    if let Err(error) = self.validate_compressed(bytes, left == 0, is_text) {
+                        edits.pass_up_to(frame);
+                        return Err(error.in_compressed(start));
+                    }
+                    if left > 0 {
+                        State::Compressed { start, left, flag, is_text, errors }
+                    } else {
+                        if self.holds(flag) {
+                            self.release(chunk, frame..at, errors, edits)
+                                .map_err(|error| error.in_compressed(start))?;
+                        }
+                        after(flag & !COMPRESSED != 0)
+                    }
+                }
                 State::Skip { left, is_last } => {
                     let taken = left.min((chunk.len() - at) as u64);
                     at += taken as usize;
@@ -196,6 +268,14 @@ impl GrpcFilter {
                 }
             };
             self.offset += (at - start) as u64;
+        }
+        let is_held = match self.state {
+            State::Prefix { read: 1.., flag, .. } | State::Compressed { flag, .. } => self.holds(flag),
+            _ => false,
+        };
+        if is_held {
+            self.held.extend_from_slice(&chunk[frame..]);
+            edits.hold(frame..chunk.len());
         }
         Ok(())
     }
@@ -207,7 +287,7 @@ impl GrpcFilter {
             return Some(ProtobufErrorKind::InvalidFlag);
         }
         let is_checked = !is_last || self.protocol == GrpcProtocol::Connect;
-        let is_rejected = self.compressed == Uncheckable::Reject && is_checked;
+        let is_rejected = self.inflater.is_none() && self.compressed == Uncheckable::Reject && is_checked;
         (flag & COMPRESSED != 0 && is_rejected).then_some(ProtobufErrorKind::Compressed)
     }
 
@@ -216,6 +296,8 @@ impl GrpcFilter {
         match (flag, self.protocol) {
             (0, _) => Content::Message,
             (2, GrpcProtocol::Connect) => Content::Text,
+            (COMPRESSED, _) if self.inflater.is_some() => Content::Compressed { is_text: false },
+            (3, GrpcProtocol::Connect) if self.inflater.is_some() => Content::Compressed { is_text: true },
             _ => Content::Skipped,
         }
     }
@@ -238,7 +320,7 @@ impl GrpcFilter {
     }
 
     /// Repairs a complete body with any policy, same as [`StringFilter::repair`]. Compressed messages that pass are not
-    /// changed.
+    /// changed. Those with an error are [inflated](Self::with_inflate), together at most up to the limit of one message.
     ///
     /// # Errors
     ///
@@ -253,32 +335,32 @@ impl GrpcFilter {
         if check.counters().total() == self.counters().total() {
             return Ok(Cow::Borrowed(body));
         }
+        let inflated = check.inflate_ill_formed(body)?;
         // The output is allocated once: the lengths are measured first.
         let mut lengths = Vec::new();
         let mut len = 0;
         let mut offset = 0;
-        for (flag, message) in Messages(body) {
+        for (flag, message) in Messages(&inflated) {
             offset += PREFIX as u64;
             len += PREFIX;
             len += match check.content(flag) {
                 Content::Message => check.message.measure(message, offset, &mut lengths)?,
                 Content::Text => check.message.rewrite_text(message, offset)?.len(),
-                Content::Skipped => message.len(),
+                Content::Skipped | Content::Compressed { .. } => message.len(),
             };
             offset += message.len() as u64;
         }
         let mut out = Vec::with_capacity(len);
         let mut lengths = lengths.iter();
-        for (flag, message) in Messages(body) {
-            let start = out.len() + PREFIX;
+        for (flag, message) in Messages(&inflated) {
+            let prefix = out.len();
             out.extend_from_slice(&[flag, 0, 0, 0, 0]);
             match check.content(flag) {
                 Content::Message => check.message.write(message, &mut lengths, &mut out),
                 Content::Text => out.extend_from_slice(&check.message.rewrite_text(message, 0)?),
-                Content::Skipped => out.extend_from_slice(message),
+                Content::Skipped | Content::Compressed { .. } => out.extend_from_slice(message),
             }
-            let len = (out.len() - start) as u32;
-            out[start - 4..start].copy_from_slice(&len.to_be_bytes());
+            set_length(&mut out, prefix);
         }
         Ok(out.into())
     }
@@ -286,6 +368,10 @@ impl GrpcFilter {
     fn restart(&mut self) {
         self.message.restart(0, u64::MAX);
         (self.state, self.offset, self.failed) = (START, 0, None);
+        self.held = Vec::new();
+        if let Some(inflater) = &mut self.inflater {
+            inflater.restart();
+        }
     }
 
     /// Returns the number of bytes of the body that were read. After an error it is the offset of the error.
@@ -318,6 +404,10 @@ impl GrpcFilter {
 enum Content {
     Message,
     Text,
+    /// A compressed message or text, which is inflated.
+    Compressed {
+        is_text: bool,
+    },
     /// It is not checked.
     Skipped,
 }

@@ -2,6 +2,9 @@
 
 use http::HeaderValue;
 use utf8_codec::TextDecoder;
+#[cfg(feature = "inflate")]
+use utf8_codec::inflate::Deflate;
+use utf8_codec::inflate::Inflater;
 use utf8_codec::json::JsonStrings;
 use utf8_codec_media::content_type::{
     Charset, ContentType, TextKind, is_ascii_label, is_length_prefixed, is_or_extends, is_text_type,
@@ -13,6 +16,8 @@ use utf8_codec_media::delimiter::Boundary;
 use super::BodyRules;
 use crate::charset::{OtherCharset, SourceCharset};
 use crate::error::MultipartError;
+#[cfg(feature = "inflate")]
+use crate::fields::MessageEncoding;
 use crate::fields::{Coding, ContentFields};
 use crate::options::{MissingCharset, MissingContentType, Uncheckable};
 use crate::plan::{BodyPlan, Change, Check, in_ascii};
@@ -64,7 +69,8 @@ impl BodyRules {
             Err(reason) => return Err(reason),
         };
         let protobuf = content_type.as_ref().zip(self.protobuf.as_deref());
-        let protobuf = protobuf.and_then(|(given, message)| Protobuf::of(given, message, self.codings));
+        let protobuf = protobuf
+            .and_then(|(given, message)| Protobuf::of(given, message, self.codings, self.inflater(fields)));
         let is_form = match &content_type {
             Some(given) if self.form_data && given.is("multipart", "form-data") => true,
             Some(_) if protobuf.is_some() => false,
@@ -103,6 +109,22 @@ impl BodyRules {
             Some(text) => return self.plan_of_text(text),
             None => Check::Text,
         }))
+    }
+
+    /// Returns the inflater for the compressed messages of a body, if they are inflated and their encoding is known.
+    #[cfg(feature = "inflate")]
+    fn inflater(&self, fields: &ContentFields<'_>) -> Option<Inflater> {
+        let inflater = match fields.message_encoding() {
+            MessageEncoding::Gzip => Inflater::new(Deflate::gzip()),
+            MessageEncoding::Zlib => Inflater::new(Deflate::zlib()),
+            MessageEncoding::Identity | MessageEncoding::Other => return None,
+        };
+        Some(inflater.with_max_length(self.max_inflated?))
+    }
+
+    #[cfg(not(feature = "inflate"))]
+    const fn inflater(&self, _: &ContentFields<'_>) -> Option<Inflater> {
+        None
     }
 
     /// Whether the values of trailer fields are checked.

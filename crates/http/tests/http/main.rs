@@ -2,6 +2,8 @@
 #![allow(missing_docs)]
 
 mod body;
+#[cfg(feature = "inflate")]
+mod compressed;
 mod documents;
 mod forms;
 mod json;

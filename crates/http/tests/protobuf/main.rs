@@ -1,6 +1,8 @@
 //! Serialized protobuf messages.
 #![allow(missing_docs)]
 
+#[cfg(feature = "inflate")]
+mod compressed;
 mod grpc;
 mod messages;
 mod repair;

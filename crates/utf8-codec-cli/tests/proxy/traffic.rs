@@ -83,6 +83,43 @@ fn every_policy_has_the_documented_result() {
 }
 
 #[test]
+fn a_line_that_is_not_utf_8_is_decoded_by_the_fallback() {
+    let options = ["--on-error", "fallback:cp866", "--framing", "lines", "--max-line", "50"];
+    let proxy = Server::start(&[&["proxy"], &options[..]].concat());
+    let input = [
+        "Привет\r\n".as_bytes(),
+        b"\x8F\xE0\xA8\xA2\xA5\xE2\r\n",
+        b"an ASCII line that is longer than the limit, which is 50 bytes\n",
+        // The character that the end of the stream cuts is not decoded by the fallback.
+        "Пр".as_bytes(),
+        b"\xD0",
+    ]
+    .concat();
+    let expected =
+        "line 1: 6 characters: Привет\nline 2: 6 characters: Привет\nline 3: 3 characters: Пр\u{FFFD}\n";
+    for chunks in
+        [&[&input[..]][..], &input.chunks(1).collect::<Vec<_>>(), &input.chunks(7).collect::<Vec<_>>()]
+    {
+        assert_eq!(proxy.ask(chunks), expected);
+    }
+    let reports = proxy.reports();
+    let facts: Vec<_> = reports.iter().map(facts).collect();
+    assert_eq!(facts, [(14, "UnexpectedContinuation", 1), (89, "Truncated", 1)].repeat(3));
+
+    for (options, reason) in [
+        (&["--on-error", "fallback:cp866"][..], "--framing lines"),
+        (&["--on-error", "fallback:cp866", "--framing", "lines", "--bom", "strip"], "--bom keep"),
+        (&["--on-error", "fallback:utf-16", "--framing", "lines"], "two encodings"),
+        (&["--on-error", "fallback:utf-7", "--framing", "lines"], "no fallback"),
+        (&["--on-error", "fall"], "possible values"),
+    ] {
+        let output = run(&mut program(&[&["proxy"], options].concat()), b"");
+        assert_eq!(output.status.code(), Some(2), "{options:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(reason), "{output:?}");
+    }
+}
+
+#[test]
 fn log_and_reply_are_the_same_for_every_partition() {
     let all = ["--log-rate", "100000"];
     let strict = Server::start(&[&["proxy", "--linger", "0.05"], &all[..]].concat());

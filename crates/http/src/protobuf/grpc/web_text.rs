@@ -33,6 +33,8 @@ pub(crate) struct WebTextFilter {
     len: usize,
     /// The number of symbols read so far.
     offset: u64,
+    /// The offset of the current frame in the decoded body, and on the wire.
+    frame: (u64, u64),
     failed: Option<ProtobufError>,
 }
 
@@ -58,6 +60,7 @@ impl WebTextFilter {
             symbols: [0; 4],
             len: 0,
             offset: 0,
+            frame: (0, 0),
             failed: None,
         }
     }
@@ -142,6 +145,11 @@ impl WebTextFilter {
             StringEdit::Insert(bytes) => checked.extend_from_slice(bytes),
             StringEdit::IllFormed(..) => {}
         });
+        if result.is_ok()
+            && let Some(start) = self.body.frame_start().filter(|start| *start != self.frame.0)
+        {
+            self.frame = (start, self.wire_offset(start));
+        }
         let mut taken = 0;
         while let Some(group) = self.groups.front()
             && let Some(bytes) = self.checked.get(taken..taken + group.len)
@@ -159,19 +167,28 @@ impl WebTextFilter {
         result.map_err(|error| self.on_wire(error))
     }
 
-    /// Returns the error with its offset in the base64. The first bits of each byte of a group are in the symbol at the same
-    /// position.
+    /// Returns the error with its offset in the base64.
     fn on_wire(&self, mut error: ProtobufError) -> ProtobufError {
-        let mut start = self.decoded;
-        let group = self.groups.iter().find(|group| {
-            start += group.len as u64;
-            error.offset < start
-        });
-        error.offset = match group {
-            Some(group) => group.offset + group.len as u64 - (start - error.offset),
-            None => self.offset,
+        error.offset = match self.frame {
+            // The frame of a compressed message may have been forwarded.
+            (start, offset) if error.offset < self.decoded && error.offset == start => offset,
+            _ => self.wire_offset(error.offset),
         };
         error
+    }
+
+    /// Returns the offset in the base64 of a byte that was not forwarded. The first bits of each byte of a group are in the
+    /// symbol at the same position.
+    fn wire_offset(&self, offset: u64) -> u64 {
+        let mut end = self.decoded;
+        let group = self.groups.iter().find(|group| {
+            end += group.len as u64;
+            offset < end
+        });
+        match group {
+            Some(group) => group.offset + group.len as u64 - (end - offset),
+            None => self.offset,
+        }
     }
 
     /// Ends the body, same as [`GrpcFilter::finish`].
@@ -192,7 +209,7 @@ impl WebTextFilter {
         self.body.restart();
         self.groups.clear();
         self.checked.clear();
-        (self.decoded, self.len, self.offset, self.failed) = (0, 0, 0, None);
+        (self.decoded, self.len, self.offset, self.frame, self.failed) = (0, 0, 0, (0, 0), None);
     }
 
     /// Repairs a complete body, same as [`GrpcFilter::repair`]. The repaired body is one piece.

@@ -5,7 +5,7 @@ use core::ops::Range;
 use utf8_codec::{TextPiece, from_utf8};
 
 use super::super::edit::{Edits, StringEdit};
-use super::super::error::{FieldPath, Frame, ProtobufErrorKind};
+use super::super::error::{FieldPath, Frame, ProtobufError, ProtobufErrorKind};
 use super::super::tables::{FieldKind, MessageId};
 use super::state::{Cursor, State, Stop};
 use super::{MAX_LENGTH, MAX_NESTING, StringFilter};
@@ -197,6 +197,26 @@ impl StringFilter {
         }
         self.state = if is_last { State::Tag } else { State::Text(left - part.len() as u64) };
         Ok(())
+    }
+}
+
+impl StringFilter {
+    /// Ends a text whose length was not known. Its edits have no position.
+    pub(in super::super) fn end_text(
+        &mut self,
+        edit: impl FnMut(StringEdit<'_>),
+    ) -> Result<(), ProtobufError> {
+        self.state = State::Tag;
+        let path =
+            FieldPath { tables: &self.tables, root: self.root, frames: &self.frames, field: self.field };
+        let Some(piece) = self.decoder.finish() else { return Ok(()) };
+        match put(0..0, piece, path, &mut Edits::new(&[], edit)) {
+            Err(Stop::IllFormed(error)) => {
+                let kind = ProtobufErrorKind::Text(error.kind);
+                Err(ProtobufError::new(error.offset, kind, error.len, path))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
