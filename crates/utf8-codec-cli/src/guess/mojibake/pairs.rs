@@ -94,7 +94,9 @@ static ROWS: &[Row] = &[
     row(0xC3..=0xC3, NO_BREAK_SPACE, Pair::is_after_upper, |pair| {
         pair.is_in_title() && (pair.is_before_lower() || pair.is_before(|after| after == ' '))
     }),
-    row(0xC3..=0xC3, QUOTES | DASHES, Pair::is_after_upper, Pair::is_inside_capitals_or_title),
+    row(0xC3..=0xC3, QUOTES | DASHES, Pair::is_after_upper, |pair| {
+        pair.is_inside_capitals_or_title() || pair.is_before_lead()
+    }),
     row(0xC3..=0xC3, set(&[0x99, 0xAE]), Pair::is_after_upper, |pair| {
         pair.is_before_lower() || pair.is_inside_capitals_or_title()
     }),
@@ -106,7 +108,8 @@ static ROWS: &[Row] = &[
     row(0xC3..=0xC3, ANY, Pair::is_quoted, always),
     row(0xC3..=0xC3, NO_BREAK_SPACE | set(&[0x85]), always, |pair| {
         pair.is_after_lower()
-            || pair.is_before(|after| after.is_lowercase() || matches!(after, ' ' | 'Â'..='Å'))
+            || pair.is_before_lead()
+            || pair.is_before(|after| after.is_lowercase() || after == ' ')
     }),
     row(0xC3..=0xC3, ANY, always, always),
     // Ä and Å before Š and Ž.
@@ -187,6 +190,11 @@ impl Pair {
 
     fn is_before_lower(&self) -> bool {
         self.is_before(char::is_lowercase)
+    }
+
+    /// Whether another pair may follow: the most frequent ones start with Â to Å.
+    fn is_before_lead(&self) -> bool {
+        self.is_before(|after| matches!(after, 'Â'..='Å'))
     }
 
     fn is_quoted(&self) -> bool {

@@ -72,6 +72,7 @@ const LINES: &[&str] = &[
     "ts'əm",
     "dị nro",
     "Kurd Ċentrali",
+    "Mūzika",
     "\"Ñawpak",
     "A\u{331}nyyi",
     "К $1",
