@@ -1,6 +1,7 @@
 //! Texts of messages: the reason for an error.
 
 use core::fmt::{self, Display, Formatter};
+use std::io::Write;
 
 use utf8_codec::ErrorKind;
 use utf8_codec_encodings::Encoding;
@@ -30,22 +31,76 @@ impl Reason {
     }
 }
 
-/// A byte in hexadecimal. The formatting functions of std would take most of the time of a report.
-#[derive(Clone, Copy)]
-struct Hex(u8);
+/// Appends a byte in hexadecimal.
+fn push_hex(out: &mut Vec<u8>, byte: u8) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    out.extend([byte >> 4, byte & 0xF].map(|digit| DIGITS[usize::from(digit)]));
+}
 
-impl Display for Hex {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-        let digits = [self.0 >> 4, self.0 & 0xF].map(|digit| DIGITS[usize::from(digit)]);
-        f.write_str(str::from_utf8(&digits).unwrap_or_default())
+impl Reason {
+    /// Appends the reason, which is plain ASCII. The formatting functions of std would take most of the time of a report, so
+    /// the most frequent reasons are written without them.
+    pub(super) fn push_to(&self, out: &mut Vec<u8>) {
+        match self.kind {
+            ErrorKind::InvalidLead => {
+                push_hex(out, self.bytes[0]);
+                out.extend_from_slice(b" is never part of UTF-8");
+            }
+            ErrorKind::UnexpectedContinuation => {
+                out.extend_from_slice(b"continuation byte ");
+                push_hex(out, self.bytes[0]);
+                out.extend_from_slice(b" without a first byte");
+            }
+            ErrorKind::MissingContinuation => self.push_missing(out),
+            _ => _ = write!(out, "{}", Rare(self)),
+        }
+    }
+
+    fn push_missing(&self, out: &mut Vec<u8>) {
+        let len = usize::from(self.len);
+        let bytes = &self.bytes[..self.filled.into()];
+        let next = bytes.get(len).copied().unwrap_or(0);
+        let (low, high) = match (len, self.bytes[0]) {
+            (1, 0xE0) => (0xA0, 0xBF),
+            (1, 0xED) => (0x80, 0x9F),
+            (1, 0xF0) => (0x90, 0xBF),
+            (1, 0xF4) => (0x80, 0x8F),
+            _ => (0x80, 0xBF),
+        };
+        match len {
+            0 | 1 => out.extend_from_slice(b"the second"),
+            2 => out.extend_from_slice(b"the third"),
+            _ => out.extend_from_slice(b"the fourth"),
+        }
+        out.extend_from_slice(b" byte after");
+        for &byte in &bytes[..len] {
+            out.push(b' ');
+            push_hex(out, byte);
+        }
+        out.extend_from_slice(b" must be ");
+        push_hex(out, low);
+        out.extend_from_slice(b"..");
+        push_hex(out, high);
+        out.extend_from_slice(b", but is ");
+        push_hex(out, next);
     }
 }
 
 impl Display for Reason {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { kind, bytes: [a, b, c, d, ..], len, .. } = *self;
-        let bytes = &self.bytes[..self.filled.into()];
+        let mut text = Vec::new();
+        self.push_to(&mut text);
+        f.write_str(str::from_utf8(&text).unwrap_or_default())
+    }
+}
+
+/// A reason that few errors have.
+struct Rare<'r>(&'r Reason);
+
+impl Display for Rare<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Reason { kind, bytes: [a, b, c, d, ..], .. } = *self.0;
+        let bytes = &self.0.bytes[..self.0.filled.into()];
         let tail = |byte: u8| u32::from(byte & 0x3F);
         match kind {
             ErrorKind::Overlong => {
@@ -75,37 +130,6 @@ impl Display for Reason {
                 write!(f, "U+{value:X} is above U+10FFFF, the last code point")
             }
             ErrorKind::AboveMax => write!(f, "{a:02X} starts a code point above U+10FFFF, the last one"),
-            ErrorKind::InvalidLead => {
-                Hex(a).fmt(f)?;
-                f.write_str(" is never part of UTF-8")
-            }
-            ErrorKind::UnexpectedContinuation => {
-                f.write_str("continuation byte ")?;
-                Hex(a).fmt(f)?;
-                f.write_str(" without a first byte")
-            }
-            ErrorKind::MissingContinuation => {
-                let len = usize::from(len);
-                let next = bytes.get(len).copied().unwrap_or(0);
-                let (low, high) = match (len, a) {
-                    (1, 0xE0) => (0xA0, 0xBF),
-                    (1, 0xED) => (0x80, 0x9F),
-                    (1, 0xF0) => (0x90, 0xBF),
-                    (1, 0xF4) => (0x80, 0x8F),
-                    _ => (0x80, 0xBF),
-                };
-                f.write_str(["the second", "the third", "the fourth"][(len - 1).min(2)])?;
-                f.write_str(" byte after")?;
-                for &byte in &bytes[..len] {
-                    f.write_str(" ")?;
-                    Hex(byte).fmt(f)?;
-                }
-                for (part, byte) in [(" must be ", low), ("..", high), (", but is ", next)] {
-                    f.write_str(part)?;
-                    Hex(byte).fmt(f)?;
-                }
-                Ok(())
-            }
             ErrorKind::Truncated => f.write_str("the input ends inside a character"),
             ErrorKind::MissingBom => f.write_str("there is no BOM"),
             ErrorKind::UnexpectedBom => f.write_str("there is a BOM"),

@@ -87,10 +87,33 @@ pub(super) struct Context {
     pub(super) covered: usize,
     /// Whether `line` is truncated at its start and at its end.
     pub(super) is_cut: (bool, bool),
-    /// The row of a hex dump that contains the start of the error: up to 16 bytes from the offset `row_offset`, a
-    /// multiple of 16.
-    pub(super) row: Vec<u8>,
-    pub(super) row_offset: u64,
+    pub(super) row: Row,
+}
+
+/// The row of a hex dump that contains the start of an error. It allocates nothing, because each error has one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Row {
+    /// A multiple of [`Row::MAX`].
+    pub(super) offset: u64,
+    bytes: [u8; Self::MAX],
+    len: u8,
+}
+
+impl Row {
+    const MAX: usize = 16;
+
+    /// The row at a position of some bytes, which has this offset in the input.
+    pub(super) fn of(bytes: &[u8], at: usize, offset: u64) -> Self {
+        let before = (offset % Self::MAX as u64).min(at as u64) as usize;
+        let own = &bytes[at - before..bytes.len().min(at - before + Self::MAX)];
+        let mut row = Self { offset: offset - offset % Self::MAX as u64, len: own.len() as u8, ..Self::default() };
+        row.bytes[..own.len()].copy_from_slice(own);
+        row
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len.into()]
+    }
 }
 
 /// An event of the check of one file, in this order.

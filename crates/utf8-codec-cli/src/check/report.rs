@@ -71,7 +71,7 @@ struct Held {
     /// The name of the file as it is in the text of each error.
     file: Option<String>,
     /// The texts of the errors.
-    text: String,
+    text: Vec<u8>,
     /// The name of each error, and where its text ends.
     entries: Vec<(&'static str, usize)>,
     /// The first ill-formed sequence.
@@ -140,23 +140,23 @@ impl<W: Write> Reporter<W> {
     }
 
     /// Writes the text of an error, in SARIF and for GitLab as an element of an array.
-    fn put(&mut self, text: &str) -> io::Result<()> {
+    fn put(&mut self, text: &[u8]) -> io::Result<()> {
         match self.format {
             Format::Sarif if self.results >= MAX_RESULTS => {
                 self.left_out += 1;
                 Ok(())
             }
             Format::Sarif | Format::Gitlab => {
-                let comma = if self.results > 0 { "," } else { "" };
+                self.out.write_all(if self.results > 0 { b",\n" } else { b"\n" })?;
                 self.results += 1;
-                write!(self.out, "{comma}\n{text}")
+                self.out.write_all(text)
             }
-            _ => self.out.write_all(text.as_bytes()),
+            _ => self.out.write_all(text),
         }
     }
 
     /// Appends the text of an error.
-    fn push_entry(&mut self, out: &mut String, path: &Path, diagnostic: &Diagnostic) {
+    fn push_entry(&mut self, out: &mut Vec<u8>, path: &Path, diagnostic: &Diagnostic) {
         let file = self.held.file.take().unwrap_or_else(|| self.file_of(path));
         match self.format {
             Format::Human => self.human(out, &file, diagnostic),
@@ -246,7 +246,7 @@ impl<W: Write> Reporter<W> {
             first.message = Message::Text(message);
             // Its identity does not depend on the number of the errors that it stands for.
             self.identities = Identities::default();
-            let mut text = String::new();
+            let mut text = Vec::new();
             self.push_entry(&mut text, &input.path, &first);
             self.put(&text)?;
         }
@@ -313,7 +313,7 @@ impl<W: Write> Reporter<W> {
                 let failed = failed.map(|failed| services::about_file(path, "failed", &failed));
                 let more = (unreported > 0).then(|| services::about_file(path, "unreported", &more));
                 let texts: Vec<String> = failed.iter().chain(&more).map(escape::json).collect();
-                texts.iter().try_for_each(|text| self.put(text))
+                texts.iter().try_for_each(|text| self.put(text.as_bytes()))
             }
             Format::Json => {
                 write_object(&mut self.out, &json::summary_object(path, summary, unreported, self.max_errors))

@@ -1,9 +1,12 @@
 //! Rules for well-formed text. Each rule is enabled by its name.
 
-use clap::ValueEnum;
+use std::sync::LazyLock;
 
-/// The start of a comment that switches rules off for its line.
-const ALLOW: &[u8] = b"utf8-codec: allow ";
+use clap::ValueEnum;
+use memchr::memmem::Finder;
+
+/// Finds the start of a comment that switches rules off for its line. Made once, because making it takes longer than a search.
+static ALLOW: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("utf8-codec: allow "));
 
 /// A rule about characters that text must not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -123,8 +126,8 @@ impl Rule {
     /// Whether a comment on the line switches the rule off: `utf8-codec: allow bidi, control`.
     pub(super) fn is_allowed_by(self, line: &[u8]) -> bool {
         // The names end before the next comment. Otherwise a line of many comments would need quadratic time.
-        let starts = memchr::memmem::find_iter(line, ALLOW).map(|at| at + ALLOW.len());
-        let ends = memchr::memmem::find_iter(line, ALLOW).skip(1).chain([line.len()]);
+        let starts = ALLOW.find_iter(line).map(|at| at + ALLOW.needle().len());
+        let ends = ALLOW.find_iter(line).skip(1).chain([line.len()]);
         starts.zip(ends).any(|(start, end)| {
             line[start..end].split(|&byte| byte == b',').any(|name| {
                 let name = name.trim_ascii_start();

@@ -5,8 +5,9 @@ use utf8_codec_media::declared::DocumentKind;
 
 use super::binary::{self, Controls};
 use super::declaration::Declared;
+use super::ill_formed::{STEP, Step, positions};
 use super::languages::{Contexts, Doubt};
-use super::legacy::{MAX_RUN, Western};
+use super::legacy::Western;
 use super::utf8_evidence::{Utf8Evidence, count};
 use super::wide::{Trial, Wide};
 use super::{Guess, candidates};
@@ -18,17 +19,6 @@ const ENOUGH: u64 = 1 << 16;
 
 /// The number of bytes from the start of an error on that are searched for control characters.
 const AFTER: usize = 8;
-
-/// Returns the number of errors in a row at the start of bytes that are one byte each. The last byte is not one of them, because
-/// the one after it is not known.
-pub(crate) fn run_len(bytes: &[u8]) -> usize {
-    let is_single = |pair: &[u8]| match pair[0] {
-        0x80..=0xC1 | 0xF5..=0xFF => true,
-        0xC2..=0xF4 => !matches!(pair[1], 0x80..=0xBF),
-        _ => false,
-    };
-    bytes.windows(2).take_while(|pair| is_single(pair)).count()
-}
 
 /// The evidence for the encoding of a file: its first bytes, and statistics of its errors.
 #[derive(Clone, Debug, Default)]
@@ -46,9 +36,9 @@ pub(crate) struct EncodingEvidence {
     pairs: u64,
     java_nuls: u64,
     is_cut: bool,
-    /// The number of errors that start with a byte 80 to 9F. These bytes are control characters in ISO 8859-1, and most
-    /// are letters or signs in windows-1252.
-    windows: u64,
+    /// Whether an error starts with a byte 80 to 9F. These bytes are control characters in ISO 8859-1, and most are letters
+    /// or signs in windows-1252.
+    has_windows: bool,
     western: Western,
     contexts: Contexts,
     sample: Sample,
@@ -69,31 +59,43 @@ impl Sample {
         self.0.len() >= Self::LIMIT
     }
 
-    /// Adds the line around an error.
-    fn error(&mut self, bytes: &[u8], position: usize) {
+    /// Adds the line around an error. Returns the position up to which other errors would add the same.
+    fn error(&mut self, bytes: &[u8], position: usize) -> usize {
         if self.is_full() {
-            return;
+            return bytes.len();
         }
         // A character of several bytes in a long line is not cut.
         let is_border = |byte: &u8| *byte < 0x40;
         let window = &bytes[position.saturating_sub(Self::AROUND)..position];
         let start = match memchr::memrchr(b'\n', window) {
-            Some(end) => position - window.len() + end + 1,
-            None if window.len() == position => 0,
-            None => position - window.len() + window.iter().position(is_border).unwrap_or(window.len()),
+            Some(end) => Some(position - window.len() + end + 1),
+            None if window.len() == position => Some(0),
+            None => None,
         };
+        let after_border =
+            || position - window.len() + window.iter().position(is_border).unwrap_or(window.len());
         let window = &bytes[position..bytes.len().min(position + Self::AROUND)];
         let end = match memchr::memchr(b'\n', window) {
-            Some(end) => end,
-            None if position + window.len() == bytes.len() => window.len(),
-            None => window.iter().rposition(is_border).unwrap_or(window.len()),
+            Some(end) => Some(position + end),
+            None if position + window.len() == bytes.len() => Some(bytes.len()),
+            None => None,
         };
-        let line = &bytes[start..position + end];
+        let before_border = || position + window.iter().rposition(is_border).unwrap_or(window.len());
+        let line = &bytes[start.unwrap_or_else(after_border)..end.unwrap_or_else(before_border)];
         if !self.0.strip_suffix(b"\n").is_some_and(|lines| lines.ends_with(line)) {
             self.0.extend_from_slice(line);
             self.0.push(b'\n');
         }
+        match (start, end) {
+            (Some(start), Some(end)) => end.min(start + Self::AROUND),
+            _ => position,
+        }
     }
+}
+
+/// Returns the bytes from the start of an error on that are searched for control characters.
+fn after(bytes: &[u8], position: usize) -> &[u8] {
+    &bytes[position..bytes.len().min(position + AFTER)]
 }
 
 impl EncodingEvidence {
@@ -148,17 +150,21 @@ impl EncodingEvidence {
     pub(crate) fn error(&mut self, bytes: &[u8], position: usize, len: usize) {
         self.errors += 1;
         self.utf8.error();
-        let rest = &bytes[position..bytes.len().min(position + AFTER)];
-        self.controls.look_at(rest);
-        match rest {
-            [0xED, 0xA0..=0xAF, _, 0xED, 0xB0..=0xBF, ..] => self.pairs += 1,
-            [0xC0, 0x80, ..] => self.java_nuls += 1,
-            [0x80..=0x9F, ..] => self.windows += 1,
-            _ => {}
-        }
+        self.controls.look_at(after(bytes, position));
+        self.has_windows |= matches!(bytes[position..], [0x80..=0x9F, ..]);
+        self.impossible(&bytes[position..]);
         self.western.error(bytes, position);
         self.contexts.error(bytes, position, len);
         self.sample.error(bytes, position);
+    }
+
+    /// Counts halves of surrogate pairs and the NUL of Java at the start of some bytes.
+    fn impossible(&mut self, bytes: &[u8]) {
+        match bytes {
+            [0xED, 0xA0..=0xAF, _, 0xED, 0xB0..=0xBF, ..] => self.pairs += 1,
+            [0xC0, 0x80, ..] => self.java_nuls += 1,
+            _ => {}
+        }
     }
 
     /// Records that the last error is the incomplete character at the end of the file.
@@ -166,23 +172,38 @@ impl EncodingEvidence {
         self.is_cut = true;
     }
 
-    /// Records a number of errors at a position of `bytes` that are in a [run](run_len).
-    pub(crate) fn run(&mut self, bytes: &[u8], position: usize, number: usize) {
-        let end = position + number;
-        let around = bytes.get(position..end + AFTER - 1);
-        // Of a word, all errors count the same, and nothing more is learned from the bytes beside them.
-        let is_word = number > MAX_RUN && self.contexts.is_full() && self.sample.is_full();
-        if !is_word || around.is_none_or(|around| count(around, binary::is_control) > 0) {
-            return (position..end).for_each(|at| self.error(bytes, at, 1));
+    /// Records the characters and the errors of a step at a position of `bytes`.
+    pub(crate) fn step(&mut self, bytes: &[u8], position: usize, step: &Step) {
+        self.characters(|| step.characters.count_ones().into());
+        if step.errors == 0 {
+            return;
         }
-        let pairs = bytes[position..end].iter().zip(&bytes[position + 1..=end]);
-        self.java_nuls += pairs.filter(|&pair| pair == (&0xC0, &0x80)).count() as u64;
-        self.windows += count(&bytes[position..end], |byte| matches!(byte, 0x80..=0x9F));
-        let number = number as u64;
+        let errors = || positions(step.errors).map(|at| (position + at as usize, step.len(at)));
+        let number = u64::from(step.errors.count_ones());
         self.errors += number;
         self.utf8.error();
-        self.controls.pass(number * AFTER as u64);
-        self.western.run(number);
+        match bytes.get(position..position + STEP + AFTER) {
+            Some(around) if count(around, binary::is_control) == 0 => {
+                self.controls.pass(number * AFTER as u64)
+            }
+            _ => errors().for_each(|(at, _)| self.controls.look_at(after(bytes, at))),
+        }
+        self.has_windows |= step.errors & step.low != 0;
+        for at in positions(step.errors & step.impossible) {
+            self.impossible(&bytes[position + at as usize..]);
+        }
+        self.western.step(bytes, position, step);
+        if !self.contexts.is_full() {
+            errors().for_each(|(at, len)| self.contexts.error(bytes, at, len));
+        }
+        if !self.sample.is_full() {
+            let mut sampled = 0;
+            for (at, _) in errors() {
+                if at >= sampled {
+                    sampled = self.sample.error(bytes, at);
+                }
+            }
+        }
     }
 
     /// Ends a line of ASCII.
@@ -255,7 +276,7 @@ impl EncodingEvidence {
                 Some(if self.java_nuls > 0 { Guess::Java } else { Guess::Cesu8 })
             }
             _ if !self.western.is_probable() && !self.contexts.is_western() => None,
-            _ if self.windows > 0 => Some(Guess::Windows1252),
+            _ if self.has_windows => Some(Guess::Windows1252),
             _ => Some(Guess::Latin1),
         }
     }
@@ -263,21 +284,23 @@ impl EncodingEvidence {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ill_formed::steps;
     use super::*;
 
     #[test]
-    fn a_run_of_errors_is_the_same_as_each_of_them() {
-        let words = b"\xC0\x80\xD0\xE9\xC1\x85\xFF \xE9\xC8\n\xF6\xE7\xE8\xD1\x01b".repeat(100 << 10);
-        let mut runs = EncodingEvidence::default();
+    fn a_step_is_the_same_as_each_of_its_errors() {
+        let words =
+            b"\xC0\x80\xD0\xE9\xC1\x85\xFF \xE9\xC8\n\xF6\xE7\xE8\xD1\x01b\xED\xA0\x80\xED\xB0\x80\xE2\x82c"
+                .repeat(50 << 10);
+        let mut at_once = EncodingEvidence::default();
         let mut each = EncodingEvidence::default();
-        let mut at = 0;
-        while at < words.len() {
-            let run = run_len(&words[at..]);
-            runs.run(&words, at, run);
-            (at..at + run).for_each(|at| each.error(&words, at, 1));
-            at += run.max(1);
-        }
+        steps(&words, |position, step| {
+            at_once.step(&words, position, step);
+            for at in positions(step.errors) {
+                each.error(&words, position + at as usize, step.len(at));
+            }
+        });
         assert!(each.contexts.is_full());
-        assert_eq!(format!("{runs:?}"), format!("{each:?}"));
+        assert_eq!(format!("{at_once:?}"), format!("{each:?}"));
     }
 }

@@ -14,6 +14,8 @@
 
 use std::sync::LazyLock;
 
+use super::ill_formed::{Step, positions};
+
 /// For each letter, the letters before and after it, in pairs. `-` is the start or the end of a word.
 const WORDS: &[(char, &str)] = &[
     ('·', "ll"),
@@ -84,7 +86,7 @@ const FOREIGN: &str = "ãõûðýþ";
 const FOREIGN_WEIGHT: u8 = 4;
 
 /// The longest run of bytes above 7F that may be part of a word.
-pub(super) const MAX_RUN: usize = 3;
+const MAX_RUN: usize = 3;
 
 /// The bytes of windows-1252 for the sequences of [`WORDS`]: for each byte from 80 on, the bytes before and after it.
 static SEQUENCES: LazyLock<[Vec<u16>; 128]> = LazyLock::new(|| sequences(WORDS));
@@ -119,8 +121,8 @@ pub(super) struct Western {
     /// Quotation marks before and after words.
     opening: u64,
     closing: u64,
-    /// What bytes between ASCII bytes counted, by a hash of them. Text has few of these.
-    known: Vec<(u32, Effect)>,
+    /// What bytes with those around them counted, by a hash of them. Text has few of these.
+    known: Option<Box<[(u32, Effect); 1 << KNOWN_BITS]>>,
 }
 
 /// What a byte above 7F counts.
@@ -147,7 +149,7 @@ impl Western {
             && !byte.is_ascii()
             && after.is_ascii()
         {
-            return self.single(around);
+            return self.byte(around);
         }
         let is_high = |byte: &u8| !byte.is_ascii();
         let from = position.saturating_sub(MAX_RUN);
@@ -167,24 +169,45 @@ impl Western {
             return;
         }
         for at in run {
-            self.count(effect(self::around(bytes, at)));
+            self.byte(self::around(bytes, at));
+        }
+    }
+
+    /// Examines the errors of a step at a position of `bytes`: the same as [`error`](Self::error) for each of them.
+    pub(super) fn step(&mut self, bytes: &[u8], position: usize, step: &Step) {
+        const { assert!(MAX_RUN == 3) };
+        let starts = step.high & step.high >> 1 & step.high >> 2 & step.high >> 3;
+        let long = starts | starts << 1 | starts << 2 | starts << 3;
+        self.run((step.errors & long).count_ones().into());
+        // The runs that may continue before or after the step.
+        let first = !(u64::MAX << step.high.trailing_ones().min(MAX_RUN as u32));
+        let last = !(u64::MAX >> step.high.leading_ones().min(MAX_RUN as u32));
+        for at in positions(step.errors & !long & (first | last)) {
+            self.error(bytes, position + at as usize);
+        }
+        // All bytes of the other runs with an error.
+        let short = step.high & !long & !(first | last);
+        let mut own = step.errors & short;
+        for _ in 1..MAX_RUN {
+            own |= (own << 1 | own >> 1) & short;
+        }
+        for at in positions(own) {
+            self.byte(around(bytes, position + at as usize));
         }
     }
 
     /// Counts errors in a run that is longer than a part of a word.
-    pub(super) fn run(&mut self, errors: u64) {
+    fn run(&mut self, errors: u64) {
         self.implausible += errors;
     }
 
-    /// Counts a byte between ASCII bytes.
-    fn single(&mut self, around: [u8; 4]) {
+    /// Counts a byte above 7F.
+    fn byte(&mut self, around: [u8; 4]) {
         let key = u32::from_be_bytes(around);
-        if self.known.is_empty() {
-            // No key is 0, because the third byte is above 7F.
-            self.known.resize(1 << KNOWN_BITS, (0, Effect::Nothing));
-        }
+        // No key is 0, because the third byte is above 7F.
+        let known = self.known.get_or_insert_with(|| Box::new([(0, Effect::Nothing); 1 << KNOWN_BITS]));
         let at = key.wrapping_mul(0x9E37_79B1) >> (u32::BITS - KNOWN_BITS);
-        let known = &mut self.known[at as usize];
+        let known = &mut known[at as usize];
         if known.0 != key {
             *known = (key, effect(around));
         }
@@ -217,6 +240,9 @@ impl Western {
 
 /// Returns the two bytes before a position, the byte there, and the one after it. Outside of the file there are spaces.
 fn around(bytes: &[u8], at: usize) -> [u8; 4] {
+    if let Some(around) = at.checked_sub(2).and_then(|start| bytes[start..].first_chunk()) {
+        return *around;
+    }
     let byte = |at: Option<usize>| at.and_then(|at| bytes.get(at)).copied().unwrap_or(b' ');
     [byte(at.checked_sub(2)), byte(at.checked_sub(1)), byte(Some(at)), byte(at.checked_add(1))]
 }

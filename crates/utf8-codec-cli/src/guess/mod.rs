@@ -1,7 +1,7 @@
 //! Which encoding is this: for the hints of `check`, for its fixes, for `detect`, and for `convert --from auto`.
 //!
-//! Nothing here reports or writes anything. `check` scans a file as UTF-8 and passes what it finds to an [`evidence`]; the
-//! result is a [`Guess`]. Its sources are:
+//! Nothing here reports or writes anything. `check` scans a file as UTF-8 and passes what it finds to an [`evidence`], many
+//! errors at a time ([`ill_formed`]); the result is a [`Guess`]. Its sources are:
 //!
 //! - the bytes of the start: a BOM, UTF-16 and UTF-32 ([`wide`]), signatures of formats that are not text ([`binary`]);
 //! - what the file says ([`declaration`]), and what is said about it elsewhere ([`gitattributes`], [`editorconfig`]);
@@ -18,6 +18,7 @@ pub(super) mod declaration;
 pub(super) mod editorconfig;
 pub(super) mod evidence;
 pub(super) mod gitattributes;
+pub(super) mod ill_formed;
 pub(super) mod iso2022;
 pub(super) mod languages;
 mod legacy;

@@ -135,6 +135,7 @@ impl Cells {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::diagnostic::Row;
 
     /// Returns the lines of an excerpt of a text with an error between two `|`.
     fn excerpt(text: &str, columns: usize, is_cut: (bool, bool)) -> Option<[String; 2]> {
@@ -144,8 +145,7 @@ mod tests {
             at: parts[0].len(),
             covered: parts[1].len(),
             is_cut,
-            row: Vec::new(),
-            row_offset: 0,
+            row: Row::default(),
         };
         Excerpt::of(&context, columns).map(|Excerpt { line, carets }| [line, carets])
     }

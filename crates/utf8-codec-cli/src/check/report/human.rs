@@ -22,7 +22,7 @@ impl<W: Write> Reporter<W> {
     }
 
     /// Appends the lines about a place. `file` is the name of the file.
-    pub(super) fn human(&self, out: &mut String, file: &str, diagnostic: &Diagnostic) {
+    pub(super) fn human(&self, out: &mut Vec<u8>, file: &str, diagnostic: &Diagnostic) {
         let ((red, end), (blue, _)) = (self.style("1;31"), self.style("34"));
         let location = diagnostic.location;
         let (line, column) = (location.line + 1, location.columns.characters + 1);
@@ -39,11 +39,11 @@ impl<W: Write> Reporter<W> {
                 let _ = writeln!(out, "{blue}{number} |{end} {line}");
                 let _ = writeln!(out, "{:indent$} {blue}|{end} {red}{carets}{end}", "");
             }
-            let from = (location.offset - context.row_offset) as usize;
+            let from = (location.offset - context.row.offset) as usize;
             let row = hex_row(context, from, diagnostic.len as usize);
             let _ = writeln!(out, "{:indent$} {blue}={end} {row}", "");
         }
-        out.push('\n');
+        out.push(b'\n');
     }
 
     /// Writes what is known about a file as a whole, and the command that fixes it.
@@ -126,12 +126,12 @@ impl<W: Write> Reporter<W> {
 
 /// Returns a row of a hex dump, `000010: 61 62[C3] 28`, with brackets around the error.
 fn hex_row(context: &Context, from: usize, len: usize) -> String {
-    let (mut row, mut is_open) = (format!("{:06X}:", context.row_offset), false);
-    for (at, byte) in context.row.iter().enumerate() {
+    let (mut row, mut is_open) = (format!("{:06X}:", context.row.offset), false);
+    for (at, byte) in context.row.bytes().iter().enumerate() {
         let open = if at == from && len > 0 { '[' } else { ' ' };
         let _ = write!(row, "{open}{byte:02X}");
         is_open |= at == from && len > 0;
-        if is_open && at + 1 == (from + len).min(context.row.len()) {
+        if is_open && at + 1 == (from + len).min(context.row.bytes().len()) {
             row.push(']');
             is_open = false;
         }

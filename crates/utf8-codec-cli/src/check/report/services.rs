@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::records::push_number;
 use crate::check::diagnostic::Diagnostic;
 use crate::escape::github_value;
 
@@ -51,11 +52,30 @@ pub(super) struct Identities {
     seen: HashMap<u64, u32>,
 }
 
+/// A hash of the rule, the path and the text around an error, and what tells it apart from others with this hash.
+#[derive(Debug)]
+pub(super) enum Identity {
+    /// The number of the error among those with the hash.
+    Number(u64, u32),
+    Offset(u64, u64),
+}
+
+impl Identity {
+    pub(super) fn push_to(&self, out: &mut Vec<u8>) {
+        let (hash, sign, number) = match *self {
+            Self::Number(hash, number) => (hash, b':', number.into()),
+            Self::Offset(hash, offset) => (hash, b'@', offset),
+        };
+        out.extend(hash.to_be_bytes().into_iter().flat_map(|byte| [byte >> 4, byte & 0xF]).map(|digit| b"0123456789abcdef"[usize::from(digit)]));
+        out.push(sign);
+        push_number(out, number);
+    }
+}
+
 impl Identities {
-    /// Returns the identity of an error: a hash of its rule, the path and the text around it, and the number of the error
-    /// among those with this hash. It does not depend on the number of the line.
-    pub(super) fn of(&mut self, path: &Path, diagnostic: &Diagnostic) -> String {
-        if self.path != path {
+    /// Returns the identity of an error. It does not depend on the number of the line.
+    pub(super) fn of(&mut self, path: &Path, diagnostic: &Diagnostic) -> Identity {
+        if self.path.as_os_str() != path.as_os_str() {
             *self = Self { path: path.to_owned(), ..Self::default() };
         }
         let line = diagnostic.context.as_ref().map_or(&[][..], |context| &context.line).trim_ascii();
@@ -74,11 +94,11 @@ impl Identities {
         }
         let hash = self.line.1;
         if self.seen.len() >= MAX_COUNTED && !self.seen.contains_key(&hash) {
-            return format!("{hash:016x}@{}", diagnostic.location.offset);
+            return Identity::Offset(hash, diagnostic.location.offset);
         }
         let number = self.seen.entry(hash).or_insert(0);
         *number += 1;
-        format!("{hash:016x}:{number}")
+        Identity::Number(hash, *number)
     }
 }
 
@@ -95,7 +115,7 @@ mod tests {
     use utf8_codec::locate::{Columns, Location};
 
     use super::*;
-    use crate::check::diagnostic::{Context, Message, Problem};
+    use crate::check::diagnostic::{Context, Message, Problem, Row};
 
     /// The memory does not depend on the number of errors.
     #[test]
@@ -107,8 +127,7 @@ mod tests {
                 at: 0,
                 covered: 1,
                 is_cut: (false, false),
-                row: Vec::new(),
-                row_offset: 0,
+                row: Row::default(),
             };
             let mut location = Location::default();
             location.offset = offset;
@@ -120,7 +139,9 @@ mod tests {
                 message: Message::Text(String::new()),
                 context: Some(context),
             };
-            identities.of(Path::new("file"), &diagnostic)
+            let mut identity = Vec::new();
+            identities.of(Path::new("file"), &diagnostic).push_to(&mut identity);
+            String::from_utf8(identity).expect("ASCII")
         };
         let number = MAX_COUNTED + 1000;
         let first: Vec<String> = (0..number).map(|number| of(number, number as u64)).collect();

@@ -14,7 +14,7 @@ use super::window::{Window, line_around};
 use crate::check::characters;
 use crate::check::checks::Checks;
 use crate::check::describe::{DESCRIBED, Reason, describe_in};
-use crate::check::diagnostic::{Context, Diagnostic, FileStatus, ILL_FORMED, Message, Problem, Summary};
+use crate::check::diagnostic::{Context, Diagnostic, FileStatus, ILL_FORMED, Message, Problem, Row, Summary};
 use crate::check::escapes::{Escapes, Violation};
 use crate::check::invisible::MARK;
 use crate::check::kept::starts_patch;
@@ -328,11 +328,14 @@ impl<'s> Findings<'s> {
     }
 
     fn ill_formed(&mut self, error: Utf8Error, window: &Window) {
+        if self.is_shown(Problem::IllFormed(error.kind)) {
+            self.show_ill_formed(error, window);
+        }
+    }
+
+    fn show_ill_formed(&mut self, error: Utf8Error, window: &Window) {
         let Utf8Error { offset, kind, len, .. } = error;
         let problem = Problem::IllFormed(kind);
-        if !self.is_shown(problem) {
-            return;
-        }
         let named = self.checks.encoding;
         let following = &window.bytes()[window.position(offset)..];
         let bytes = &following[..following.len().min(DESCRIBED)];
@@ -371,9 +374,7 @@ impl<'s> Findings<'s> {
     fn context(&self, offset: u64, len: usize, window: &Window) -> Context {
         let at = window.position(offset);
         let bytes = window.bytes();
-        let row = at - (offset % 16).min(at as u64) as usize;
-        let row = bytes[row..bytes.len().min(row + 16)].to_vec();
-        let row_offset = offset - offset % 16;
+        let row = Row::of(bytes, at, offset);
         if self.encoding != Encoding::Utf8 {
             let characters = self.converted.chars().count();
             let shown = self.converted.chars().skip(characters.saturating_sub(SHOWN));
@@ -385,7 +386,6 @@ impl<'s> Findings<'s> {
                 at,
                 is_cut: (characters > SHOWN, true),
                 row,
-                row_offset,
             };
         }
         // The length is limited, because a line may fill the window, and each error in it copies its context.
@@ -404,7 +404,6 @@ impl<'s> Findings<'s> {
             covered: len,
             is_cut,
             row,
-            row_offset,
         }
     }
 

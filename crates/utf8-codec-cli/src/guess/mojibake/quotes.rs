@@ -36,15 +36,17 @@ pub(super) struct Quotation {
 /// characters outside of them are not ASCII.
 pub(super) fn find(line: &str, runs: &[ReadBack<'_>], has_others: bool) -> Vec<Quotation> {
     let mut found = Vec::new();
-    if !has_others && memchr::memchr3(b'"', b'\'', b'`', line.as_bytes()).is_none() {
+    // Most lines have only ASCII outside of the runs.
+    let ascii = memchr::memchr3_iter(b'"', b'\'', b'`', if has_others { b"" } else { line.as_bytes() });
+    let is_start = |at: &usize| matches!(line.as_bytes()[*at], b'"' | b'\'' | b'`' | 0xC2 | 0xE2 | 0xE3);
+    let all = (0..if has_others { line.len() } else { 0 }).filter(is_start);
+    let mut starts = ascii.chain(all).peekable();
+    if starts.peek().is_none() {
         return found;
     }
     let mut open = [None; MARKS.len()];
     let mut runs = runs.iter().peekable();
-    // The first bytes of the marks.
-    let is_start = |&(_, byte): &(usize, u8)| matches!(byte, b'"' | b'\'' | b'`' | 0xC2 | 0xE2 | 0xE3);
-    let starts = line.bytes().enumerate().filter(is_start);
-    let marks = starts.filter_map(|(at, _)| Some((at, line[at..].chars().next()?)));
+    let marks = starts.filter_map(|at| Some((at, line[at..].chars().next()?)));
     for (at, character) in marks.filter(|&(_, character)| is_mark(character)) {
         let end = at + character.len_utf8();
         while runs.next_if(|run| run.range.end <= at).is_some() {}

@@ -1,6 +1,9 @@
 //! One round: reverses one encoding in a line.
 
 use core::ops::Range;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::charsets::{self, Charset, Counts};
 use super::example::places;
@@ -10,6 +13,9 @@ use super::segments::{SEGMENT, segments};
 use super::sequence::{Place, ReadBack, Sequence};
 use super::sequences::Sequences;
 use crate::guess::utf8_evidence::ascii_len;
+
+/// Finds the comment that switches the rule off. Made once, because making it takes longer than a search.
+static ALLOW: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("utf8-codec: allow mojibake"));
 
 /// One in this number of lines may contain correct text in a file that was encoded twice as a whole.
 const EXCEPTIONS: u64 = 20;
@@ -84,7 +90,7 @@ impl Evidence {
             charsets::detect(line, sequences.is_proven(), &mut self.read_back)
         };
         if (!sequences.list.is_empty() || charset.is_some())
-            && memchr::memmem::find(line.as_bytes(), b"utf8-codec: allow mojibake").is_some()
+            && ALLOW.find(line.as_bytes()).is_some()
         {
             return;
         }

@@ -10,6 +10,7 @@ use super::neighbors::is_typographic;
 use super::screen::is_correct;
 use super::segments::is_inside;
 use super::sequence::{Place, ReadBack, Sequence, UNDEFINED, byte_of};
+use crate::guess::utf8_evidence::ascii_len;
 
 /// The sequences of a line.
 #[derive(Clone, Debug, Default)]
@@ -34,10 +35,14 @@ impl Sequences {
     pub(super) fn of(text: &str) -> Self {
         let mut found = Self::default();
         let bytes = text.as_bytes();
-        let has_controls = LazyCell::new(|| text.contains(UNDEFINED));
+        let has_controls = LazyCell::new(|| has_undefined(text));
         let mut run = Run { characters: Vec::with_capacity(16), bytes: Vec::with_capacity(16) };
         let mut at = 0;
-        while let Some(start) = bytes[at..].iter().position(|byte| !byte.is_ascii()).map(|skip| at + skip) {
+        loop {
+            let start = at + ascii_len(&bytes[at..]);
+            if start == bytes.len() {
+                break;
+            }
             let mut len = bytes[start..].iter().position(u8::is_ascii).unwrap_or(bytes.len() - start);
             if bytes.get(start + len) == Some(&b' ') {
                 len = stretch_len(text, start, &|| *has_controls);
@@ -238,6 +243,12 @@ impl Run {
         };
         position(at)..position(at + len)
     }
+}
+
+/// Whether a text has one of the [`UNDEFINED`] characters.
+fn has_undefined(text: &str) -> bool {
+    // Of U+0080 to U+00BF this is the first byte.
+    memchr::memchr_iter(0xC2, text.as_bytes()).any(|at| text[at..].starts_with(UNDEFINED))
 }
 
 /// Whether this character is part of a word.
