@@ -60,6 +60,9 @@ class Modules:
             location({"mode": "buffered", "buffer_size": "8k"}, to, "/limited"),
             location({"mode": "buffered"}, to, "/held", "error_page 502 /refused.html;"),
             location({}, to, "/upstream"),
+            location({"direction": "request"}, to, "/requests"),
+            location({"action": "report"}, to, "/reported"),
+            location(None, to, "/unchecked"),
             "location @named { return 409 named; }\n",
             "location /refused.html { internal; root html; }\n",
             "location /redirect { utf8_validate on; utf8_on_error replace; try_files $uri /index; }\n",
@@ -229,6 +232,31 @@ def limits(modules):
     return "utf8_buffer_size: 502 above it"
 
 
+def tunnels(modules):
+    """No filter receives the bytes of a tunnel, so nginx opens none for a checked location."""
+
+    def ask(path, request=b"GET"):
+        with connect(modules.port) as connection:
+            fields = b"host: test\r\nx-number: 0\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"
+            connection.sendall(b"%b %b HTTP/1.1\r\n%b" % (request, path.encode(), fields))
+            reader = Reader(connection)
+            response = reader.message(is_response=True)
+            if response.status == 101:
+                connection.sendall(b"\x81\x01\xff")
+                assert reader.exactly(3) == b"\x81\x01\xff", path
+            return response
+
+    for path in ("/upstream", "/requests"):
+        response = ask(path)
+        assert response.status == 502 and json.loads(response.body)["kind"] == "Tunnel", (path, response)
+        assert b"rejected tunnel" in modules.nginx.log.read_bytes(), path
+    for path in ("/reported", "/unchecked"):
+        assert ask(path).status == 101, path
+    # This version of nginx itself rejects it, and does not parse its usual form.
+    assert [ask(path, b"CONNECT").status for path in ("/upstream", "/unchecked", "test:80")] == [405, 405, 400]
+    return "an upgrade is 502, with report or off it passes"
+
+
 def escapes(modules):
     _, response = modules.post("/json", [b'{"a":"\\ud83d', b'x"}'], "application/json")
     document = json.loads(response.body)
@@ -352,6 +380,7 @@ MODULES = [
     ("nginx: files and ranges", ranges),
     ("nginx: bodies in files, a second server", spooled),
     ("nginx: a limit of held responses", limits),
+    ("nginx: tunnels", tunnels),
     ("nginx: escapes of JSON", escapes),
     ("nginx: strings of protobuf", protobuf),
     ("nginx: gRPC", grpc),

@@ -12,11 +12,16 @@ use futures::{Stream, StreamExt, stream};
 use sse_stream::SseByteStream;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
 use tokio_util::codec::{Decoder, Encoder, FramedRead, LinesCodec};
 use utf8_codec::codec::framing::CriCodec;
 use utf8_codec::codec::{Utf8Codec, Utf8LinesCodec};
-use utf8_codec::from_utf8;
+use utf8_codec::json::SurrogateCarry;
 use utf8_codec::stream::SseStream;
+use utf8_codec::{TextDecoder, from_utf8};
+use utf8_codec_encodings::Encoding;
+use utf8_codec_encodings::codec::FallbackLinesCodec;
+use utf8_codec_encodings::detect::{FallbackDecoder, Scope};
 
 use crate::corpora::{Corpus, lines};
 use crate::measure::{Contender, Effort};
@@ -44,7 +49,7 @@ impl Decoder for WholeTexts {
 /// Returns the number of bytes in all frames.
 async fn frames<S: AsyncRead + Unpin, D: Decoder<Error: core::fmt::Debug>>(
     mut framed: FramedRead<S, D>,
-    len: impl Fn(D::Item) -> usize,
+    mut len: impl FnMut(D::Item) -> usize,
 ) -> u64 {
     let mut bytes = 0;
     while let Some(frame) = framed.next().await {
@@ -94,10 +99,18 @@ fn encoded<'a, E: Encoder<&'a str, Error: core::fmt::Debug>>(
     black_box(&buffer[..]).len() as u64
 }
 
+/// The lines of a text as they are.
+fn plain_lines<'t>(runtime: &'t Runtime, text: &'t str) -> Contender<'t> {
+    Contender::new("`Utf8LinesCodec`", move || {
+        runtime.block_on(frames(reader(text.as_bytes(), Utf8LinesCodec::new()), |line| good(line).len()))
+    })
+}
+
 impl Bench {
     pub fn codecs(&self) {
         self.framed();
         self.containers();
+        self.lines_of_others();
         self.loopback();
         self.encoder();
         self.events();
@@ -180,7 +193,73 @@ impl Bench {
                     }))
                 }),
             ];
-            self.row(scenario, corpus.name(), log.len(), contenders, goal(0.7));
+            let goal = goal(0.7).because("each line has a time and a tag that are parsed");
+            self.row(scenario, corpus.name(), log.len(), contenders, goal);
+        }
+    }
+
+    /// What is done for each line of other sources, beside the lines as they are.
+    fn lines_of_others(&self) {
+        let runtime = &self.runtime;
+        for corpus in [Corpus::AsciiJson, Corpus::Cyrillic] {
+            let strings = corpus.strings(8..=140, 5000);
+            let scenario = "deltas of a model, with a carry";
+            if self.is_wanted(scenario) {
+                let deltas: String =
+                    strings.iter().map(|text| format!("{}\n", serde_json::json!(text))).collect();
+                let contenders = vec![
+                    Contender::new("ours", || {
+                        let mut carry = SurrogateCarry::new();
+                        let lines = reader(deltas.as_bytes(), Utf8LinesCodec::new());
+                        runtime.block_on(frames(lines, |line| black_box(carry.join(&good(line))).len()))
+                    }),
+                    plain_lines(runtime, &deltas),
+                ];
+                let goal = goal(0.7).because("each string is searched for an escape at its end");
+                self.row(scenario, corpus.name(), deltas.len(), contenders, goal);
+            }
+            let output: String = strings.iter().map(|text| text.replace('\n', " ") + "\n").collect();
+            let scenario = "lines of a child process, UTF-8 with a fallback";
+            if self.is_wanted(scenario) {
+                let contenders = vec![
+                    Contender::new("ours", || {
+                        let codec =
+                            FallbackLinesCodec::new(Encoding::Ibm866).expect("an encoding of single bytes");
+                        runtime.block_on(frames(reader(output.as_bytes(), codec), |line| good(line).len()))
+                    }),
+                    plain_lines(runtime, &output),
+                ];
+                let goal =
+                    goal(0.8).because("the start of the stream and each line are tested for their encoding");
+                self.row(scenario, corpus.name(), output.len(), contenders, goal);
+            }
+            let scenario = "output of a child process, UTF-8 with a fallback";
+            if self.is_wanted(scenario) {
+                let (mut ours, mut theirs) = (String::new(), String::new());
+                let output = output.as_bytes();
+                let contenders = vec![
+                    Contender::new("ours", move || {
+                        ours.clear();
+                        let decoder = FallbackDecoder::new(Encoding::Ibm866, Scope::Line);
+                        let mut decoder = decoder.expect("an encoding of single bytes");
+                        output.chunks(8192).for_each(|chunk| decoder.feed_into(black_box(chunk), &mut ours));
+                        decoder.finish_into(&mut ours);
+                        ours.len() as u64
+                    }),
+                    Contender::new("`TextDecoder`", move || {
+                        theirs.clear();
+                        let mut decoder = TextDecoder::new();
+                        for chunk in output.chunks(8192) {
+                            for piece in decoder.feed(black_box(chunk)) {
+                                theirs.push_str(piece.text().expect("the text is good"));
+                            }
+                        }
+                        theirs.len() as u64
+                    }),
+                ];
+                let goal = goal(0.8).because("the text after the last line of a chunk is copied twice");
+                self.row(scenario, corpus.name(), output.len(), contenders, goal);
+            }
         }
     }
 

@@ -405,6 +405,9 @@ impl Document {
         if let Some(other) = self.length_prefixed {
             rules = rules.with_length_prefixed(uncheckable(other));
         }
+        if let Some(limit) = self.protobuf.as_ref().and_then(|messages| messages.max_inflated_message) {
+            rules = rules.with_inflated_messages(limit);
+        }
         rules
     }
 }

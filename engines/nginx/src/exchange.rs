@@ -132,6 +132,28 @@ impl Exchange {
         }
     }
 
+    /// Records a message that asks for a tunnel or opens one, and returns the response. nginx calls no filter for the bytes
+    /// of a tunnel.
+    pub(crate) fn reject_tunnel(&mut self, message: MessageKind) -> Answer {
+        const DETAIL: &str = "the bytes of a tunnel cannot be checked";
+        self.record.set("rejected", message, None);
+        self.record.line = Some(format!("utf8_codec: rejected tunnel: {DETAIL}"));
+        let (status, title) = match message {
+            MessageKind::Request => (405, "Method Not Allowed"),
+            MessageKind::Response => (502, "Bad Gateway"),
+        };
+        self.request = Request::Rejected(status);
+        Answer {
+            status,
+            content_type: "application/problem+json",
+            body: format!(
+                r#"{{"type":"about:blank","title":"{title}","status":{status},"detail":"{DETAIL}","kind":"Tunnel"}}"#
+            ),
+            accept_encoding: None,
+            grpc: None,
+        }
+    }
+
     /// The response after a panic.
     pub(crate) fn panicked(&mut self) -> Answer {
         (self.record.verdict, self.record.direction, self.record.reason) = (Some("panicked"), None, None);

@@ -1,4 +1,4 @@
-//! The responses to rejected requests of gRPC, over HTTP/2.
+//! Rejected and repaired requests of gRPC, over HTTP/2.
 
 use core::convert::Infallible;
 
@@ -9,8 +9,12 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::service::TowerToHyperService;
 use tower::{Layer, service_fn};
+use utf8_codec::{ErrorPolicy, TextDecoder};
+use utf8_codec_http::protobuf::StringFilter;
 use utf8_codec_http::tower::{CheckedBody, ValidateUtf8RequestLayer};
 use utf8_codec_http::{BodyRules, Uncheckable};
+
+use test_support::protobuf::{STRING, descriptor, field, file, schema_of};
 
 fn rejecting() -> BodyRules {
     BodyRules::new().with_length_prefixed(Uncheckable::Reject)
@@ -22,10 +26,14 @@ where
     I: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
 {
     let echo = service_fn(async |request: Request<CheckedBody<hyper::body::Incoming>>| {
+        let encoding = request.headers().get("grpc-encoding").cloned();
         let message = request.into_body().collect().await.unwrap().to_bytes();
         let status = http::HeaderMap::from_iter([("grpc-status".parse().unwrap(), "0".parse().unwrap())]);
         let body = Full::new(message).with_trailers(async move { Some(Ok::<_, Infallible>(status)) });
-        let response = Response::builder().header("content-type", "application/grpc");
+        let mut response = Response::builder().header("content-type", "application/grpc");
+        if let Some(encoding) = encoding {
+            response = response.header("grpc-encoding", encoding);
+        }
         Ok::<_, Infallible>(response.body(body).unwrap())
     });
     let service = TowerToHyperService::new(layer.layer(echo));
@@ -93,13 +101,15 @@ async fn a_rejected_request_has_a_status_and_no_body() {
     }
 }
 
-/// Runs the client of `grpcio`, in the Python of `UTF8_CODEC_GRPCIO` or `python3`.
-#[tokio::test(flavor = "multi_thread")]
-#[cfg_attr(not(has_grpcio), ignore = "grpcio is not installed")]
-async fn grpcio_reports_the_code() {
+/// Runs the client of `grpcio`, in the Python of `UTF8_CODEC_GRPCIO` or `python3`, with a server for each layer. Returns what
+/// it prints.
+async fn grpcio(
+    command: &str,
+    layers: impl IntoIterator<Item = ValidateUtf8RequestLayer>,
+) -> Vec<serde_json::Value> {
     let python = std::env::var("UTF8_CODEC_GRPCIO").unwrap_or("python3".into());
     let mut ports = Vec::new();
-    for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::new().with_rules(rejecting())] {
+    for layer in layers {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         ports.push(listener.local_addr().unwrap().port().to_string());
         tokio::spawn(async move {
@@ -110,11 +120,18 @@ async fn grpcio_reports_the_code() {
         });
     }
     let client = concat!(env!("CARGO_MANIFEST_DIR"), "/../../engines/harness/grpc_peer.py");
-    let mut command = tokio::process::Command::new(python);
-    let done = command.args([client, "call"]).args(ports).output().await.unwrap();
+    let mut program = tokio::process::Command::new(python);
+    let done = program.args([client, command]).args(ports).output().await.unwrap();
     let found = String::from_utf8(done.stdout).unwrap();
-    let found: Vec<serde_json::Value> =
-        found.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    found.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(has_grpcio), ignore = "grpcio is not installed")]
+async fn grpcio_reports_the_code() {
+    let layers =
+        [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::new().with_rules(rejecting())];
+    let found = grpcio("call", layers).await;
     let rejected = "messages with a length prefix are not accepted";
     assert_eq!(
         found,
@@ -123,4 +140,29 @@ async fn grpcio_reports_the_code() {
             serde_json::json!({"code": "INVALID_ARGUMENT", "details": rejected, "same": false}),
         ]
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(has_grpcio), ignore = "grpcio is not installed")]
+async fn the_messages_of_grpcio_in_gzip_are_checked_and_repaired() {
+    let schema = schema_of(&file("proto3", "", &[descriptor("Text", &[field("text", 1, STRING, "")])]));
+    let rules = |policy| {
+        let decoder = TextDecoder::new().with_error_policy(policy);
+        let message = StringFilter::with_decoder(&schema, "Text", decoder).unwrap();
+        BodyRules::new().with_protobuf(message).with_inflated_messages(4 << 20)
+    };
+    let found = grpcio(
+        "gzip",
+        [
+            ValidateUtf8RequestLayer::new().with_rules(BodyRules::new()),
+            ValidateUtf8RequestLayer::new().with_rules(rules(ErrorPolicy::Strict)),
+            ValidateUtf8RequestLayer::streaming().with_rules(rules(ErrorPolicy::Replace)),
+            ValidateUtf8RequestLayer::new().with_rules(rules(ErrorPolicy::Replace)),
+        ],
+    )
+    .await;
+    let rejected = "INVALID_ARGUMENT: ill-formed UTF-8 at byte 3503 (InvalidLead, 1 byte) in text, \
+        in the compressed message at byte 0";
+    let expected = [["e", "\\xff"], ["e", rejected], ["e", "?"], ["e", "\u{FFFD}"]];
+    assert_eq!(found, expected.map(|ends| serde_json::json!(ends)));
 }

@@ -20,6 +20,8 @@ pub(super) struct Document {
     messages: HashMap<String, Types>,
     #[serde(default)]
     unverified_strings: Unverified,
+    /// The maximum length of a compressed message, if these are inflated.
+    pub(super) max_inflated_message: Option<u64>,
 }
 
 /// The full names of the types of a path.

@@ -10,7 +10,7 @@ use super::state::{NEXT, Shared, checked, keep_answer, log_line, panicked, share
 use crate::exchange::Request;
 use crate::ffi::chain::{Chain, Inserted, consume, rewrite, slices};
 use crate::ffi::fields::{of_request, remove_of_request, set_length_of_request};
-use crate::ffi::{DECLINED, ERROR, guard};
+use crate::ffi::{DECLINED, ERROR, bytes, guard};
 
 /// Decides once how a request is checked. Returns the status of a rejection.
 unsafe fn decide(r: *mut ngx_http_request_t, shared: &Shared) -> Result<(), ngx_int_t> {
@@ -35,6 +35,11 @@ pub(super) unsafe extern "C" fn before_content(r: *mut ngx_http_request_t) -> ng
             }
             let Some(checked) = checked(r) else { return DECLINED };
             let Some(shared) = shared(r, Some(Arc::clone(&checked))) else { return ERROR };
+            if !checked.settings.only_reports() && bytes((*r).method_name) == b"CONNECT" {
+                let answer = shared.borrow_mut().0.reject_tunnel(MessageKind::Request);
+                log_line(r, shared);
+                return keep_answer(r, answer);
+            }
             // Also in the location of an `error_page`, by whose settings the response is checked.
             if !matches!(shared.borrow().0.request, Request::New) {
                 let removed = range_fields(&checked.settings, of_request(r).into_iter());

@@ -65,11 +65,17 @@ unsafe fn check_header(r: *mut ngx_http_request_t) -> ngx_int_t {
         }
         let Some(checked) = checked(r) else { return next_header(r) };
         let settings = &checked.settings;
+        let status = u16::try_from((*r).headers_out.status).unwrap_or(0);
+        if status == 101 && !settings.only_reports() {
+            let Some(shared) = shared(r, Some(Arc::clone(&checked))) else { return ERROR };
+            let answer = shared.borrow_mut().0.reject_tunnel(MessageKind::Response);
+            log_line(r, shared);
+            return finalize(r, answer);
+        }
         if !settings.covers(MessageKind::Response) {
             return next_header(r);
         }
         let Some(shared) = shared(r, Some(Arc::clone(&checked))) else { return ERROR };
-        let status = u16::try_from((*r).headers_out.status).unwrap_or(0);
         let is_head = (*r).method == NGX_HTTP_HEAD as ngx_uint_t;
         let has_no_body = is_head || (*r).header_only() != 0 || matches!(status, 100..=199 | 204 | 304);
         let content = Content::of_response(!has_no_body, is_head, status);
