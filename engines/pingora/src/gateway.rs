@@ -250,7 +250,7 @@ impl ProxyHttp for Gateway {
             ctx.websocket = WebSocket::new(&self.settings);
         }
         if let Some(websocket) = &mut ctx.websocket {
-            websocket.set_compression(websocket::compression(&self.settings, pairs(&response.headers)));
+            websocket.set_extensions(&self.settings, pairs(&response.headers));
             match websocket::extensions(&self.settings, pairs(&response.headers)) {
                 Extensions::Unchanged => {}
                 Extensions::Removed => drop(response.remove_header(EXTENSIONS)),
