@@ -22,100 +22,63 @@ fn check_read(rooms: &[usize], read: &[u8]) {
     }
 }
 
-fn by_tokio_read(inner: HostileReader, decoder: TextDecoder, rooms: &[usize]) -> Outcome {
-    use tokio::io::AsyncReadExt;
-    block_on(async {
-        let mut reader = Utf8Reader::with_decoder(inner, decoder);
-        let (mut out, mut buffer) = (Vec::new(), [0; 64]);
-        for &room in rooms.iter().cycle() {
-            match reader.read(&mut buffer[..room]).await {
-                Ok(0) => break,
-                Ok(read) => {
-                    check_read(rooms, &buffer[..read]);
-                    out.extend_from_slice(&buffer[..read]);
+macro_rules! by_library {
+    ($library:ident, $by_read:ident, $by_fill:ident) => {
+        fn $by_read(inner: HostileReader, decoder: TextDecoder, rooms: &[usize]) -> Outcome {
+            use $library::io::AsyncReadExt;
+            block_on(async {
+                let mut reader = Utf8Reader::with_decoder(inner, decoder);
+                let mut out = Vec::new();
+                let mut buffer = [0; 64];
+                for &room in rooms.iter().cycle() {
+                    match reader.read(&mut buffer[..room]).await {
+                        Ok(0) => break,
+                        Ok(read) => {
+                            check_read(rooms, &buffer[..read]);
+                            out.extend_from_slice(&buffer[..read]);
+                        }
+                        Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
+                        Err(error) => {
+                            assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "an error ends the text");
+                            return (whole(&out).to_owned(), Some(utf8_error(&error)));
+                        }
+                    }
                 }
-                Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
-                Err(error) => {
-                    assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "an error ends the text");
-                    return (whole(&out).to_owned(), Some(utf8_error(&error)));
-                }
-            }
+                assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "the end is final");
+                (whole(&out).to_owned(), None)
+            })
         }
-        assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "the end is final");
-        (whole(&out).to_owned(), None)
-    })
+
+        /// Consumes the buffer in steps of whole characters and at most `bite` bytes.
+        fn $by_fill(mut reader: impl $library::io::AsyncBufRead + Unpin, bite: usize) -> Outcome {
+            use $library::io::{AsyncBufRead, AsyncBufReadExt};
+            block_on(async {
+                let mut out = String::new();
+                loop {
+                    let taken = match reader.fill_buf().await {
+                        Ok([]) => break,
+                        Ok(filled) => {
+                            let taken = utf8_codec::boundary::truncate(whole(filled), bite.max(4));
+                            out.push_str(taken);
+                            taken.len()
+                        }
+                        Err(error) if error.kind() == io::ErrorKind::TimedOut => continue,
+                        Err(error) => {
+                            assert!(reader.fill_buf().await.unwrap().is_empty(), "an error ends the text");
+                            return (out, Some(utf8_error(&error)));
+                        }
+                    };
+                    AsyncBufRead::consume(Pin::new(&mut reader), taken);
+                }
+                assert!(reader.fill_buf().await.unwrap().is_empty(), "the end is final");
+                (out, None)
+            })
+        }
+    };
 }
 
-fn by_futures_read(inner: HostileReader, decoder: TextDecoder, rooms: &[usize]) -> Outcome {
-    use futures::io::AsyncReadExt;
-    block_on(async {
-        let mut reader = Utf8Reader::with_decoder(inner, decoder);
-        let (mut out, mut buffer) = (Vec::new(), [0; 64]);
-        for &room in rooms.iter().cycle() {
-            match reader.read(&mut buffer[..room]).await {
-                Ok(0) => break,
-                Ok(read) => {
-                    check_read(rooms, &buffer[..read]);
-                    out.extend_from_slice(&buffer[..read]);
-                }
-                Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
-                Err(error) => {
-                    assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "an error ends the text");
-                    return (whole(&out).to_owned(), Some(utf8_error(&error)));
-                }
-            }
-        }
-        assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "the end is final");
-        (whole(&out).to_owned(), None)
-    })
-}
-
-/// Consumes the buffer in steps of whole characters and at most `bite` bytes.
-fn by_tokio_fill(mut reader: impl tokio::io::AsyncBufRead + Unpin, bite: usize) -> Outcome {
-    use tokio::io::AsyncBufReadExt;
-    block_on(async {
-        let mut out = String::new();
-        loop {
-            let taken = match reader.fill_buf().await {
-                Ok([]) => break,
-                Ok(filled) => {
-                    let taken = utf8_codec::boundary::truncate(whole(filled), bite.max(4));
-                    out.push_str(taken);
-                    taken.len()
-                }
-                Err(error) if error.kind() == io::ErrorKind::TimedOut => continue,
-                Err(error) => {
-                    assert!(reader.fill_buf().await.unwrap().is_empty(), "an error ends the text");
-                    return (out, Some(utf8_error(&error)));
-                }
-            };
-            reader.consume(taken);
-        }
-        assert!(reader.fill_buf().await.unwrap().is_empty(), "the end is final");
-        (out, None)
-    })
-}
-
-fn by_futures_fill(mut reader: impl futures::io::AsyncBufRead + Unpin, bite: usize) -> Outcome {
-    use futures::io::AsyncBufReadExt;
-    block_on(async {
-        let mut out = String::new();
-        loop {
-            let taken = match reader.fill_buf().await {
-                Ok([]) => break,
-                Ok(filled) => {
-                    let taken = utf8_codec::boundary::truncate(whole(filled), bite.max(4));
-                    out.push_str(taken);
-                    taken.len()
-                }
-                Err(error) if error.kind() == io::ErrorKind::TimedOut => continue,
-                Err(error) => return (out, Some(utf8_error(&error))),
-            };
-            reader.consume_unpin(taken);
-        }
-        (out, None)
-    })
-}
+by_library!(tokio, by_tokio_read, by_tokio_fill);
+by_library!(futures, by_futures_read, by_futures_fill);
 
 /// Alternates between `read` and `fill_buf` at random, from a seed.
 fn by_both(mut reader: impl tokio::io::AsyncBufRead + Unpin, seed: u64) -> Outcome {

@@ -156,14 +156,17 @@ impl Class {
         if first.is_ascii() {
             return self.has(first);
         }
-        if first < 0xC0 || text.get(1).is_some_and(|byte| byte & 0xC0 != 0x80) {
-            return false;
+        let is_sequence = first >= 0xC0 && text.get(1).is_none_or(|byte| byte & 0xC0 == 0x80);
+        is_sequence && self.products_at(text, 0) & self.products_at(text, 1) & self.products_at(text, 2) != 0
+    }
+
+    /// Returns the products that have the byte at an index, or all of them if it is missing.
+    #[inline]
+    fn products_at(&self, text: &[u8], index: usize) -> u8 {
+        match text.get(index) {
+            Some(byte) => self.tables[index].entries[usize::from(byte & 63)],
+            None => u8::MAX,
         }
-        let mut products = u8::MAX;
-        for (table, byte) in self.tables.iter().zip(text) {
-            products &= table.entries[usize::from(byte & 63)];
-        }
-        products != 0
     }
 
     /// Four words of 64 bits: for the bytes `00..=3F`, the bytes `40..=7F`, the lead bytes, and the second bytes of

@@ -185,7 +185,8 @@ impl Args {
             .as_ref()
             .filter(|input| output.replaces(&input.metadata))
             .map(|input| Fingerprinted::new(&input.file));
-        let (mut standard, mut file) = (None, opened.as_ref().map(|input| &input.file));
+        let mut standard = None;
+        let mut file = opened.as_ref().map(|input| &input.file);
         let mut input: &mut dyn Read = match (&mut replaced, &mut file) {
             (Some(input), _) => input,
             (None, Some(input)) => input,

@@ -92,7 +92,8 @@ fn has_signature(prefix: &[u8], is_whole: bool) -> bool {
 fn is_zlib(prefix: &[u8]) -> bool {
     let [0x78, 0x01 | 0x9C | 0xDA, first, second, ..] = *prefix else { return false };
     let has_control = prefix.iter().take(64).any(|&byte| is_control(byte));
-    let (literals, distances) = (first >> 3, second & 0x1F);
+    let literals = first >> 3;
+    let distances = second & 0x1F;
     match first >> 1 & 3 {
         // A stored block is not compressed, and contains its length twice.
         0 => prefix.get(3..7).is_some_and(|len| len[0] == !len[2] && len[1] == !len[3]),
@@ -190,7 +191,9 @@ pub(crate) fn is_noise(bytes: &[u8]) -> bool {
     /// A line of one sign may separate paragraphs.
     const KINDS: u32 = 4;
 
-    let (mut ill_formed, mut signs, mut kinds) = (0, 0, 0_u64);
+    let mut ill_formed = 0;
+    let mut signs = 0;
+    let mut kinds = 0_u64;
     for byte in bytes.utf8_chunks().flat_map(|chunk| chunk.invalid().iter().copied()) {
         ill_formed += 1;
         if byte < 0xC0 {

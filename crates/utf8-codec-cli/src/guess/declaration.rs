@@ -263,7 +263,8 @@ const RAW: [&[u8]; 8] =
 fn metas(text: &[u8]) -> (Vec<Range<usize>>, usize) {
     let text = text[..text.len().min(PREFIX)].to_ascii_lowercase();
     let is_xml = text.starts_with(b"<?xml");
-    let (mut found, mut at) = (Vec::new(), 0);
+    let mut found = Vec::new();
+    let mut at = 0;
     while let Some(start) = memchr::memchr(b'<', &text[at..]).map(|skip| at + skip) {
         at = start + 1;
         let rest = &text[start..];

@@ -40,7 +40,8 @@ pub(crate) fn charset_of(
             break;
         }
     }
-    let (mut properties, mut source) = (Properties::new(), None);
+    let mut properties = Properties::new();
+    let mut source = None;
     for (directory, parser) in files.iter_mut().rev() {
         // The globs are relative to the directory.
         let below = path.strip_prefix(*directory).unwrap_or(&path);

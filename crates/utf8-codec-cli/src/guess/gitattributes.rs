@@ -242,7 +242,8 @@ fn read(file: &Path) -> Result<Attributes, String> {
 
 fn parse(text: &str) -> Result<Attributes, globset::Error> {
     let mut globs = GlobSetBuilder::new();
-    let (mut lines, mut macros) = (Vec::new(), HashMap::new());
+    let mut lines = Vec::new();
+    let mut macros = HashMap::new();
     for line in text.trim_start_matches('\u{FEFF}').lines() {
         let line = line.trim_matches([' ', '\t', '\r']);
         if line.is_empty() || line.starts_with('#') || line.len() > MAX_LINE {
@@ -294,7 +295,8 @@ fn glob_of(pattern: &str) -> Option<globset::Glob> {
         return None;
     }
     let mut glob = if pattern.contains('/') { String::new() } else { "**/".to_owned() };
-    let (mut is_class, mut is_escaped) = (false, false);
+    let mut is_class = false;
+    let mut is_escaped = false;
     for character in pattern.strip_prefix('/').unwrap_or(pattern).chars() {
         // Braces are characters in git.
         if matches!(character, '{' | '}') && !is_class && !is_escaped {

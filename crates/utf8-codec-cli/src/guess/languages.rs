@@ -160,7 +160,8 @@ pub(super) fn windows_page(encoding: Encoding) -> Option<Encoding> {
 impl Contexts {
     /// Returns the contexts in a text.
     pub(super) fn of(bytes: &[u8]) -> Self {
-        let (mut contexts, mut position) = (Self::default(), 0);
+        let mut contexts = Self::default();
+        let mut position = 0;
         for chunk in bytes.utf8_chunks() {
             position += chunk.valid().len();
             contexts.error(bytes, position, chunk.invalid().len());
@@ -264,12 +265,14 @@ impl Contexts {
     fn read(&self, page: &Page, is_written: impl Fn(usize) -> bool) -> Option<(u64, &'static str)> {
         let languages = &*LANGUAGES;
         // The cost in a language is the sum of what a letter costs in a text of another language, less what it saves.
-        let (mut sum, mut savings) = (0, vec![0; languages.names.len()]);
+        let mut sum = 0;
+        let mut savings = vec![0; languages.names.len()];
         let mut costs = Vec::new();
         for (context, count) in &self.counts {
             let [before, letter, after] = context.0.map(|byte| character(page, byte));
             let letter = letter?;
-            let (before, after) = (before.unwrap_or(' '), after.unwrap_or(' '));
+            let before = before.unwrap_or(' ');
+            let after = after.unwrap_or(' ');
             if !is_letter(letter) {
                 sum += count * u64::from(sign(before, letter, after));
                 continue;
@@ -345,7 +348,8 @@ fn sign(before: char, sign: char, after: char) -> u32 {
     const COMMON: &str = "“”‘’„‚–—…«»‹›©®™°€£§•·¡¿ºª½¼¾²³×±µ¶†%‰";
 
     let usual = if COMMON.contains(sign) { 5 } else { 13 };
-    let (is_before, is_after) = (is_letter(before), is_letter(after));
+    let is_before = is_letter(before);
+    let is_after = is_letter(after);
     let cost = match sign {
         '\u{A0}' if is_before && (is_after || after.is_ascii_whitespace()) => 14,
         '\u{A0}' => 4,
@@ -448,7 +452,8 @@ impl Languages {
 
 /// Returns the characters with the numbers before them: `2ab3c`.
 fn levels(groups: &str) -> Vec<(char, u8)> {
-    let (mut level, mut levels) = (0, Vec::new());
+    let mut level = 0;
+    let mut levels = Vec::new();
     for character in groups.chars() {
         match character.to_digit(10) {
             Some(digit) => level = digit as u8,

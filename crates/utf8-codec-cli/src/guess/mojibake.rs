@@ -53,7 +53,8 @@ pub(crate) fn find(text: &str, survey: &Survey, mut is_line_start: bool) -> Vec<
         return Vec::new();
     }
     let evidence = survey.round(0);
-    let (mut found, mut at) = (Vec::new(), 0);
+    let mut found = Vec::new();
+    let mut at = 0;
     while at < text.len() {
         let clean = if is_written || evidence.charset.is_some() { 0 } else { clean_len(&text[at..]) };
         at += clean;
@@ -85,7 +86,8 @@ pub(crate) fn is_made(line: &str, read: &str) -> bool {
         let len = |at: usize| text[at..].bytes().take_while(|byte| !byte.is_ascii()).count();
         (0..text.len()).filter(is_start).map(|at| at..at + len(at)).collect()
     };
-    let (originals, read_runs) = (runs(line), runs(read));
+    let originals = runs(line);
+    let read_runs = runs(read);
     let runs: Vec<(Range<usize>, String)> =
         read_runs.into_iter().zip(originals.iter().map(|range| line[range.clone()].to_owned())).collect();
     !runs.is_empty()

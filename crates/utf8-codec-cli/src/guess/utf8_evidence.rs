@@ -39,7 +39,8 @@ impl Utf8Evidence {
         if self.has_line {
             return;
         }
-        let (bytes, mut start) = (text.as_bytes(), 0);
+        let bytes = text.as_bytes();
+        let mut start = 0;
         for end in memchr::memchr_iter(b'\n', bytes) {
             self.line.continuations += continuations(&bytes[start..end]);
             self.end_line();

@@ -25,7 +25,9 @@ const FAR_AHEAD: usize = 4096;
 /// - The chunk is longer than a vector.
 #[inline(always)]
 pub(crate) unsafe fn validate_large<V: Vector>(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-    let (len, carry, prediction) = (chunk.len(), state.carry(), state.prediction());
+    let len = chunk.len();
+    let carry = state.carry();
+    let prediction = state.prediction();
     // SAFETY: the CPU has the instructions; the chunk is longer than a vector.
     let (none, x) = unsafe { (V::zero(), load_at::<V>(chunk, 0)) };
     if let Some(index) = none.or_marks(x, x.shifted_after(carry)).first_mark_before(V::LEN) {
@@ -77,7 +79,9 @@ unsafe fn first_ill_formed<V: Vector>(
     mut expects_ascii: bool,
     has_four_bytes: &mut bool,
 ) -> Option<usize> {
-    let (start, len, group) = (chunk.as_ptr(), chunk.len(), V::GROUP * V::LEN);
+    let start = chunk.as_ptr();
+    let len = chunk.len();
+    let group = V::GROUP * V::LEN;
     let half = group / 2;
     // Moves `at` to the first aligned index with 4 bytes before it. If that index is after the first vector, the vector
     // at 4 is tested first. From here on, all bytes before `at` have been validated.

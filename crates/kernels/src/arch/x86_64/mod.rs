@@ -58,6 +58,27 @@ const HAS_AVX512: bool = cfg!(all(
 ));
 const HAS_AVX2: bool = cfg!(all(target_feature = "avx2", target_feature = "bmi1", target_feature = "popcnt"));
 
+/// Calls `copy_group` with the start of each group of `GROUP` bytes, up to the first one for which it returns `false`, because
+/// the group has another byte. Returns the number of bytes copied. Groups may overlap.
+#[cfg(feature = "transcode")]
+#[inline(always)]
+fn copy_groups<const GROUP: usize, const WIDTH: usize>(
+    len: usize,
+    output: *const u8,
+    copy_group: impl Fn(usize) -> bool,
+) -> usize {
+    if len < GROUP || !copy_group(0) {
+        return 0;
+    }
+    // The other groups are aligned in the output: a store that crosses cache lines costs more than such a load.
+    let mut at = GROUP - (output as usize + GROUP) % WIDTH;
+    while len - at >= GROUP && copy_group(at) {
+        at += GROUP;
+    }
+    // The first group may end after `at`.
+    at.max(GROUP)
+}
+
 /// Returns the functions of a module, which both kernels have.
 macro_rules! functions {
     ($kernel:ident, $name:literal, $is_supported:expr) => {

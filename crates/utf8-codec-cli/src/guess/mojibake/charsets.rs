@@ -161,7 +161,8 @@ fn is_readable(text: &str, charset: Charset) -> bool {
 /// Reads back all characters of a line that are not ASCII, or none.
 pub(super) fn read_back(line: &str, charset: Charset) -> Option<Line> {
     let mut runs = Vec::new();
-    let (mut run, mut start) = (Vec::new(), 0);
+    let mut run = Vec::new();
+    let mut start = 0;
     for (at, character) in line.char_indices().chain([(line.len(), '\0')]) {
         if character.is_ascii() {
             if !run.is_empty() {

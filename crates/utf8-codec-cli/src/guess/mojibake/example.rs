@@ -26,7 +26,9 @@ pub(super) fn places(line: &str, runs: &[ReadBack<'_>], is_long: bool) -> Vec<Pl
     quotations.sort_by_key(|each| each.range.start);
     let mut quotations = quotations.into_iter().peekable();
     // The last ends of the quotations that start before the run, and the last one between ASCII marks.
-    let (mut ascii_end, mut other_end, mut last) = (0, 0, 0..0);
+    let mut ascii_end = 0;
+    let mut other_end = 0;
+    let mut last = 0..0;
     // The first and the last mark of a long line.
     let mark = |at: Option<usize>| at.filter(|_| is_long).unwrap_or_default();
     let marks = memchr::memchr2(b'"', b'`', line.as_bytes());

@@ -61,7 +61,8 @@ pub(super) struct Decoded {
 impl Decoded {
     pub(super) fn of(line: &str) -> Self {
         let mut decoded = Self::default();
-        let (mut from, mut last) = (0, None);
+        let mut from = 0;
+        let mut last = None;
         for at in memchr::memchr2_iter(b'\\', b'&', line.as_bytes()) {
             // In `\\u00C3` the first backslash escapes the second one.
             let is_escaped = at > 0 && last == Some(at - 1);
@@ -91,7 +92,8 @@ impl Decoded {
         let first = self.characters.partition_point(|&[from, ..]| from < text.start);
         let end = self.characters.partition_point(|&[_, to, ..]| to <= text.end);
         let own = self.characters.get(first..end)?;
-        let (first, last) = (own.first()?, own.last()?);
+        let first = own.first()?;
+        let last = own.last()?;
         Some(first[2] - (first[0] - text.start)..last[3] + (text.end - last[1]))
     }
 }

@@ -177,7 +177,8 @@ enum Part<'t> {
 /// parts.
 fn parts_of(input: &mut dyn Read, joins_clean: bool, each: &mut dyn FnMut(Part<'_>)) -> io::Result<bool> {
     let mut buffer = Vec::with_capacity(BUFFER);
-    let (mut is_start, mut is_line_start) = (true, true);
+    let mut is_start = true;
+    let mut is_line_start = true;
     loop {
         (&mut *input).take((BUFFER - buffer.len()) as u64).read_to_end(&mut buffer)?;
         if core::mem::take(&mut is_start)

@@ -2,7 +2,8 @@
 
 /// A set of the bytes 80 to BF.
 pub(super) const fn set(bytes: &[u8]) -> u64 {
-    let (mut set, mut at) = (0, 0);
+    let mut set = 0;
+    let mut at = 0;
     while at < bytes.len() {
         set |= 1 << (bytes[at] & 0x3F);
         at += 1;

@@ -5,6 +5,8 @@ use core::arch::x86_64::{
     _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_storeu_si256, _mm256_subs_epu8,
 };
 
+use crate::arch::x86_64::copy_groups;
+
 /// The number of bytes in a vector.
 const WIDTH: usize = 32;
 /// The number of bytes that are tested together.
@@ -18,10 +20,8 @@ pub(crate) fn below<const LIMIT: u8, const NUL: bool>(input: &[u8], output: &mut
     let len = input.len().min(output.len());
     let from = input.as_ptr();
     let to = output.as_mut_ptr();
-    // Copies the group at an index. Returns `false` if it has another byte.
-    //
-    // SAFETY: every `at` below is the start of a group in the first `len` bytes.
-    let copy_group = |at: usize| unsafe {
+    // SAFETY: `at` is the start of a group in the first `len` bytes.
+    copy_groups::<GROUP, WIDTH>(len, to, |at| unsafe {
         let group = [0, 1, 2, 3].map(|vector| _mm256_loadu_si256(from.add(at + vector * WIDTH).cast()));
         let [a, b, c, d] = group;
         let highest = _mm256_max_epu8(_mm256_max_epu8(a, b), _mm256_max_epu8(c, d));
@@ -38,15 +38,5 @@ pub(crate) fn below<const LIMIT: u8, const NUL: bool>(input: &[u8], output: &mut
             _mm256_storeu_si256(to.add(at + vector * WIDTH).cast(), x);
         }
         true
-    };
-    if len < GROUP || !copy_group(0) {
-        return 0;
-    }
-    // The other groups are aligned in the output: a store that crosses cache lines costs more than such a load.
-    let mut at = GROUP - (to as usize + GROUP) % WIDTH;
-    while len - at >= GROUP && copy_group(at) {
-        at += GROUP;
-    }
-    // The first group may end after `at`.
-    at.max(GROUP)
+    })
 }
