@@ -106,7 +106,8 @@ impl Row {
     pub(super) fn of(bytes: &[u8], at: usize, offset: u64) -> Self {
         let before = (offset % Self::MAX as u64).min(at as u64) as usize;
         let own = &bytes[at - before..bytes.len().min(at - before + Self::MAX)];
-        let mut row = Self { offset: offset - offset % Self::MAX as u64, len: own.len() as u8, ..Self::default() };
+        let mut row =
+            Self { offset: offset - offset % Self::MAX as u64, len: own.len() as u8, ..Self::default() };
         row.bytes[..own.len()].copy_from_slice(own);
         row
     }

@@ -136,7 +136,9 @@ pub(super) fn sarif(out: &mut Vec<u8>, file: &str, diagnostic: &Diagnostic, iden
     let line = location.line + 1;
     let end = column + diagnostic.width.utf16;
     let name = diagnostic.problem.name();
-    out.extend_from_slice(b"{\"level\":\"error\",\"locations\":[{\"physicalLocation\":{\"artifactLocation\":{\"uri\":");
+    out.extend_from_slice(
+        b"{\"level\":\"error\",\"locations\":[{\"physicalLocation\":{\"artifactLocation\":{\"uri\":",
+    );
     out.extend_from_slice(file.as_bytes());
     out.extend_from_slice(b"},\"region\":{");
     push_numbers(out, [("\"byteLength\":", diagnostic.len), (",\"byteOffset\":", location.offset)]);

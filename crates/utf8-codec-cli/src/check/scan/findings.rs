@@ -398,13 +398,7 @@ impl<'s> Findings<'s> {
             true => ceil_boundary(&bytes[..line.end], line.start).min(at),
             false => line.start,
         };
-        Context {
-            line: bytes[start..line.end].to_vec(),
-            at: at - start,
-            covered: len,
-            is_cut,
-            row,
-        }
+        Context { line: bytes[start..line.end].to_vec(), at: at - start, covered: len, is_cut, row }
     }
 
     /// Ends the text.

@@ -89,9 +89,7 @@ impl Evidence {
         } else {
             charsets::detect(line, sequences.is_proven(), &mut self.read_back)
         };
-        if (!sequences.list.is_empty() || charset.is_some())
-            && ALLOW.find(line.as_bytes()).is_some()
-        {
+        if (!sequences.list.is_empty() || charset.is_some()) && ALLOW.find(line.as_bytes()).is_some() {
             return;
         }
         // Examples are not evidence for the rest of the file.
