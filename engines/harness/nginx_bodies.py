@@ -170,7 +170,7 @@ def lengths(bodies):
 
 
 def smuggling(bodies):
-    """A request in the part of a body that exceeds its former length is no request for a server with kept connections."""
+    """A request in the part of a body that exceeds its former length is not a request for a server with kept connections."""
     smuggled = b"GET /admin HTTP/1.1\r\nx-number: smuggled\r\n\r\n".ljust(60)
     for name in ("proxy", "number", "field", "cached", "cached-field"):
         for way in ("length", "HTTP/2"):

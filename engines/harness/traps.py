@@ -88,7 +88,7 @@ def tcp_trap(engines):
 
 
 def failed_start(engines):
-    """A wrong key, or a file that is no module, stops Envoy with every policy, also one that passes unchecked text after a
+    """A wrong key, or a file that is not a module, stops Envoy with every policy, also one that passes unchecked text after a
     trap."""
     environment = {**os.environ, "ENVOY_DYNAMIC_MODULES_SEARCH_PATH": str(engines.module)}
     path, no_module = Path(engines.folder) / "wrong.json", Path(engines.folder) / "empty.wasm"
@@ -104,7 +104,7 @@ def failed_start(engines):
             done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=2 * e.PATIENCE)
             log = done.stdout + done.stderr
             assert done.returncode != 0 and reason in log, (policy, reason, log[-500:])
-    return "an unknown field, and a file that is no module, with every failure policy"
+    return "an unknown field, and a file that is not a module, with every failure policy"
 
 
 ROWS = with_wasm([

@@ -45,7 +45,7 @@ impl fmt::Display for UnsupportedFallback {
         } else {
             "for UTF-8: its ASCII characters have other bytes, or a state"
         };
-        write!(f, "{} is no fallback {reason}", self.encoding.title())
+        write!(f, "{} cannot be the fallback {reason}", self.encoding.title())
     }
 }
 

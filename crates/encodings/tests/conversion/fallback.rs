@@ -159,11 +159,11 @@ fn an_encoding_has_the_line_ends_of_ascii_or_is_refused() {
     let message = |encoding, scope| FallbackDecoder::new(encoding, scope).expect_err("refused").to_string();
     assert_eq!(
         message(Encoding::ShiftJis, Scope::Sequence),
-        "Shift_JIS is no fallback for single sequences: it has characters of several bytes"
+        "Shift_JIS cannot be the fallback for single sequences: it has characters of several bytes"
     );
     assert_eq!(
         message(Encoding::Utf16Le, Scope::Line),
-        "UTF-16LE is no fallback for UTF-8: its ASCII characters have other bytes, or a state"
+        "UTF-16LE cannot be the fallback for UTF-8: its ASCII characters have other bytes, or a state"
     );
 }
 

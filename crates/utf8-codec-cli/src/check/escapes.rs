@@ -119,13 +119,13 @@ impl Escapes {
                 ErrorKind::IncompleteEscape => {
                     put(Rule::JsonEscapes, r"`\u` without four hexadecimal digits".to_owned());
                 }
-                _ => put(Rule::JsonEscapes, "half of a surrogate pair is no character".to_owned()),
+                _ => put(Rule::JsonEscapes, "a lone surrogate is not a character".to_owned()),
             }
         }
         found
     }
 
-    /// Writes the next bytes, with `\uFFFD` for each half of a surrogate pair. What a `\u` without four digits stands for
+    /// Writes the next bytes, with `\uFFFD` for each lone surrogate. What a `\u` without four digits stands for
     /// is not known, so it is kept. Without bytes, writes an unfinished escape.
     pub(super) fn fix(
         &mut self,

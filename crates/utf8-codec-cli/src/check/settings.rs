@@ -218,7 +218,7 @@ impl Settings {
             None => {}
             Some(GitText::Binary) => {
                 checks.is_text = Some(false);
-                checks.kept = Some("it is no text, as .gitattributes says".to_owned());
+                checks.kept = Some("it is not text, as .gitattributes says".to_owned());
             }
             Some(GitText::Encoded { label, encoding, bom }) => {
                 checks.is_text = Some(true);

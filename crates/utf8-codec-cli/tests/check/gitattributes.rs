@@ -96,7 +96,7 @@ fn files_that_are_no_text_are_skipped_as_binary() {
     assert_eq!(names(&["--force-exclude", "a.dat", "a.txt"]), ["a.txt"]);
     let output =
         run(program(&["check", "--fix", "--from", "latin1", "a.dat"]).current_dir(directory.root()), b"");
-    assert!(stdout(&output).contains("a.dat is not fixed: it is no text, as .gitattributes says"));
+    assert!(stdout(&output).contains("a.dat is not fixed: it is not text, as .gitattributes says"));
     assert_eq!(directory.read("a.dat"), b"caf\xE9\n");
 }
 

@@ -53,7 +53,7 @@ fn lines_that_are_not_utf_8_are_in_the_second_encoding() {
         "in the text as UTF-8: character not in ISO 8859-1 at byte 1 (Unmappable, 2 bytes of UTF-8)";
     assert!(stderr(&output).contains(message), "{}", stderr(&output));
     for (args, message) in [
-        (&["-f", "utf-8,utf-16le"][..], "UTF-16LE is no fallback for UTF-8"),
+        (&["-f", "utf-8,utf-16le"][..], "UTF-16LE cannot be the fallback for UTF-8"),
         (&["-f", "cp866,utf-8"], "two encodings are utf-8 and one of lines that are not UTF-8"),
         (&["-f", "utf-8,ascii"], "two encodings are utf-8 and one of lines that are not UTF-8"),
         (&["-f", "utf-8,cp0"], "unknown encoding"),

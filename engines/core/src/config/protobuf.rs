@@ -57,7 +57,7 @@ impl Document {
                 let Some(name) = name else { continue };
                 types = types
                     .with_message(path, message, name)
-                    .map_err(|_| ConfigError(format!("`{name}` is no message of the `descriptor_set`")))?;
+                    .map_err(|_| ConfigError(format!("`{name}` is not a message of the `descriptor_set`")))?;
             }
         }
         Ok(types)
