@@ -12,6 +12,7 @@ use super::rules::Rule;
 use crate::charset::NamedEncoding;
 use crate::guess::Guess;
 use crate::guess::declaration::Declared;
+use crate::guess::iso2022::Iso2022Counter;
 use crate::guess::languages::Doubt;
 use crate::guess::mojibake::Found;
 
@@ -106,7 +107,8 @@ impl Row {
     pub(super) fn of(bytes: &[u8], at: usize, offset: u64) -> Self {
         let before = (offset % Self::MAX as u64).min(at as u64) as usize;
         let own = &bytes[at - before..bytes.len().min(at - before + Self::MAX)];
-        let mut row = Self { offset: offset - offset % Self::MAX as u64, len: own.len() as u8, ..Self::default() };
+        let mut row =
+            Self { offset: offset - offset % Self::MAX as u64, len: own.len() as u8, ..Self::default() };
         row.bytes[..own.len()].copy_from_slice(own);
         row
     }
@@ -132,6 +134,9 @@ pub(super) struct Summary {
     pub(super) lines: u64,
     pub(super) characters: u64,
     pub(super) longest_line: u64,
+    /// The same in the family of ISO/IEC 2022, if they are counted and there is an escape sequence. Meaningless if not all of
+    /// the file is ASCII.
+    pub(super) iso_2022: Option<Iso2022Counter>,
     /// Ill-formed sequences and violations of rules.
     pub(super) errors: u64,
     pub(super) kinds: Vec<(&'static str, u64)>,

@@ -66,7 +66,12 @@ impl Identity {
             Self::Number(hash, number) => (hash, b':', number.into()),
             Self::Offset(hash, offset) => (hash, b'@', offset),
         };
-        out.extend(hash.to_be_bytes().into_iter().flat_map(|byte| [byte >> 4, byte & 0xF]).map(|digit| b"0123456789abcdef"[usize::from(digit)]));
+        out.extend(
+            hash.to_be_bytes()
+                .into_iter()
+                .flat_map(|byte| [byte >> 4, byte & 0xF])
+                .map(|digit| b"0123456789abcdef"[usize::from(digit)]),
+        );
         out.push(sign);
         push_number(out, number);
     }
