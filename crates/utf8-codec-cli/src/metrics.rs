@@ -249,14 +249,15 @@ impl Metrics {
         self.held[direction as usize].inc_by(change);
     }
 
-    pub(super) fn ill_formed(&self, direction: RelayDirection, error: Utf8Error) {
-        match self.kinds.iter().find(|(kind, _)| *kind == error.kind) {
-            Some((_, counters)) => counters[direction as usize].inc(),
-            None => of_kind(&self.ill_formed, direction, error.kind).inc(),
+    /// Records a number of errors of a kind.
+    pub(super) fn ill_formed(&self, direction: RelayDirection, kind: ErrorKind, errors: u64) {
+        match self.kinds.iter().find(|(known, _)| *known == kind) {
+            Some((_, counters)) => counters[direction as usize].inc_by(errors),
+            None => of_kind(&self.ill_formed, direction, kind).inc_by(errors),
         };
         // No policy repairs the error of a BOM.
-        if self.repairs && !matches!(error.kind, ErrorKind::MissingBom | ErrorKind::UnexpectedBom) {
-            self.repaired[direction as usize].inc();
+        if self.repairs && !matches!(kind, ErrorKind::MissingBom | ErrorKind::UnexpectedBom) {
+            self.repaired[direction as usize].inc_by(errors);
         }
     }
 

@@ -38,6 +38,8 @@ pub(super) struct Checks {
     pub(super) wants_context: bool,
     /// Whether lines and characters of the whole input are counted, not only those before an error.
     pub(super) wants_counts: bool,
+    /// Whether they are also counted as in the family of ISO/IEC 2022, as long as there is only ASCII.
+    pub(super) counts_iso_2022: bool,
 }
 
 impl Checks {
@@ -58,6 +60,7 @@ impl Checks {
             is_verdict: false,
             wants_context: false,
             wants_counts: false,
+            counts_iso_2022: false,
         }
     }
 

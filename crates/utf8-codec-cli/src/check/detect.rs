@@ -18,7 +18,6 @@ use super::sarif::{Notifications, rule, sarif_end, sarif_start, uri};
 use super::scan::scan;
 use crate::escape::{self, github_value};
 use crate::files::{file_members, name_of, write_object};
-use crate::guess::iso2022::Iso2022Counter;
 use crate::guess::{binary, candidates, declaration};
 use crate::log::Verbosity;
 use crate::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
@@ -107,26 +106,17 @@ impl DetectArgs {
     }
 }
 
-/// A reader that also feeds the bytes to a detector, and to a counter until one is above `7F`.
+/// A reader that also feeds the bytes to a detector.
 struct Tee<'t> {
     input: &'t mut dyn Read,
     detector: &'t mut Detector,
-    counter: &'t mut Option<Iso2022Counter>,
 }
 
 impl Read for Tee<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.input.read(buffer)?;
         self.detector.push(&buffer[..read]);
-        count(self.counter, &buffer[..read]);
         Ok(read)
-    }
-}
-
-fn count(counter: &mut Option<Iso2022Counter>, bytes: &[u8]) {
-    match counter {
-        Some(counter) if bytes.is_ascii() => counter.feed(bytes),
-        _ => *counter = None,
     }
 }
 
@@ -136,8 +126,6 @@ fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -
     let mut start = Vec::new();
     (&mut *input).take(PREFIX).read_to_end(&mut start)?;
     detector.push(&start);
-    let mut counter = Some(Iso2022Counter::default());
-    count(&mut counter, &start);
     let is_all = (start.len() as u64) < PREFIX;
     if is_all {
         detector.finish();
@@ -151,13 +139,19 @@ fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -
     let encoding = detector.detection().encoding().unwrap_or(Encoding::Utf8);
     // The errors are counted, and not described.
     let max_errors = NonZeroUsize::new(1);
-    let checks = Checks { kind, wants_counts: true, max_errors, ..Checks::new(encoding.into()) };
+    let checks = Checks {
+        kind,
+        wants_counts: true,
+        counts_iso_2022: true,
+        max_errors,
+        ..Checks::new(encoding.into())
+    };
     // After the end, a terminal would wait for more input.
-    let tee = Tee { input, detector: &mut detector, counter: &mut counter };
+    let tee = Tee { input, detector: &mut detector };
     let mut rest = tee.take(if is_all { 0 } else { u64::MAX });
     let mut summary = scan(&mut start.chain(&mut rest), &checks, skip_binary, &mut |_| {})?;
     let detection = detector.finish();
-    if let (Detection::Iso2022 { .. }, Some(counter)) = (detection, counter) {
+    if let (Detection::Iso2022 { .. }, Some(counter)) = (detection, summary.iso_2022) {
         (summary.characters, summary.longest_line) = (counter.characters(), counter.longest_line());
     }
     Ok(Report { detection, summary, controls, candidates })

@@ -12,6 +12,7 @@ use super::rules::Rule;
 use crate::charset::NamedEncoding;
 use crate::guess::Guess;
 use crate::guess::declaration::Declared;
+use crate::guess::iso2022::Iso2022Counter;
 use crate::guess::languages::Doubt;
 use crate::guess::mojibake::Found;
 
@@ -133,6 +134,9 @@ pub(super) struct Summary {
     pub(super) lines: u64,
     pub(super) characters: u64,
     pub(super) longest_line: u64,
+    /// The same in the family of ISO/IEC 2022, if they are counted and there is an escape sequence. Meaningless if not all of
+    /// the file is ASCII.
+    pub(super) iso_2022: Option<Iso2022Counter>,
     /// Ill-formed sequences and violations of rules.
     pub(super) errors: u64,
     pub(super) kinds: Vec<(&'static str, u64)>,

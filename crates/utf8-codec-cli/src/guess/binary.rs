@@ -148,6 +148,14 @@ pub(crate) fn is_control(byte: u8) -> bool {
     matches!(byte, 0x00..=0x07 | 0x0B | 0x0E..=0x19 | 0x1C..=0x1F | 0x7F)
 }
 
+/// Whether one of these bytes is a control character. Without branches, so that the compiler vectorizes it.
+pub(super) fn has_control<const N: usize>(bytes: &[u8; N]) -> bool {
+    let is_other = |byte: u8| (byte == b'\n') | (byte == b'\r') | (byte == b'\t');
+    let may_be =
+        bytes.iter().fold(false, |any, &byte| any | (byte < 0x20) & !is_other(byte) | (byte == 0x7F));
+    may_be && bytes.iter().any(|&byte| is_control(byte))
+}
+
 /// The control characters in some bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Controls {

@@ -182,10 +182,8 @@ impl EncodingEvidence {
         let number = u64::from(step.errors.count_ones());
         self.errors += number;
         self.utf8.error();
-        match bytes.get(position..position + STEP + AFTER) {
-            Some(around) if count(around, binary::is_control) == 0 => {
-                self.controls.pass(number * AFTER as u64)
-            }
+        match bytes[position..].first_chunk::<{ STEP + AFTER }>() {
+            Some(around) if !binary::has_control(around) => self.controls.pass(number * AFTER as u64),
             _ => errors().for_each(|(at, _)| self.controls.look_at(after(bytes, at))),
         }
         self.has_windows |= step.errors & step.low != 0;

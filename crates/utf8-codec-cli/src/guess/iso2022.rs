@@ -31,6 +31,12 @@ enum State {
 }
 
 impl Iso2022Counter {
+    /// Continues after ASCII without an escape sequence or shift: its characters, the longest line that ended, and the
+    /// length of the last one.
+    pub(crate) fn after(characters: u64, longest_line: u64, line: u64) -> Self {
+        Self { characters, longest_line, line, ..Self::default() }
+    }
+
     /// Counts the next bytes, none of which is above `7F`.
     pub(crate) fn feed(&mut self, chunk: &[u8]) {
         let mut rest = chunk;
@@ -116,6 +122,11 @@ impl Iso2022Counter {
         self.line += 1;
         self.after = after;
     }
+}
+
+/// Whether ASCII has an escape sequence or a shift.
+pub(crate) fn has_escape(ascii: &[u8]) -> bool {
+    memchr::memchr3(ESC, SHIFT_OUT, SHIFT_IN, ascii).is_some()
 }
 
 /// Returns the length of the longest line that ends in a text, at least `longest`. `column` is the number of characters

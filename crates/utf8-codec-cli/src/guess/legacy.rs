@@ -122,7 +122,7 @@ pub(super) struct Western {
     opening: u64,
     closing: u64,
     /// What bytes with those around them counted, by a hash of them. Text has few of these.
-    known: Option<Box<[(u32, Effect); 1 << KNOWN_BITS]>>,
+    known: Vec<(u32, Effect)>,
 }
 
 /// What a byte above 7F counts.
@@ -204,10 +204,12 @@ impl Western {
     /// Counts a byte above 7F.
     fn byte(&mut self, around: [u8; 4]) {
         let key = u32::from_be_bytes(around);
-        // No key is 0, because the third byte is above 7F.
-        let known = self.known.get_or_insert_with(|| Box::new([(0, Effect::Nothing); 1 << KNOWN_BITS]));
+        if self.known.is_empty() {
+            // No key is 0, because the third byte is above 7F.
+            self.known.resize(1 << KNOWN_BITS, (0, Effect::Nothing));
+        }
         let at = key.wrapping_mul(0x9E37_79B1) >> (u32::BITS - KNOWN_BITS);
-        let known = &mut known[at as usize];
+        let known = &mut self.known[at as usize];
         if known.0 != key {
             *known = (key, effect(around));
         }

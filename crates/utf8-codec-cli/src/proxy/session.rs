@@ -9,7 +9,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, info, warn};
-use utf8_codec::Utf8Error;
+use utf8_codec::{ErrorKind, Utf8Error};
 use utf8_codec_proxy::{
     LineError, RejectedLine, Relay, RelayDirection, RelayEnd, RelayObserver, RelayOutcome as Relayed,
 };
@@ -74,8 +74,15 @@ impl FilterProxy {
         // Setting TCP_NODELAY only fails on a socket that is already closed, which the relay reports.
         let _ = client.set_nodelay().and(upstream.set_nodelay());
         let over = self.max_session.and_then(|time| Instant::now().checked_add(time));
-        let mut session =
-            Session { proxy: &self, reports, connection, peer, held: [0; 2], errors: [None; 2] };
+        let mut session = Session {
+            proxy: &self,
+            reports,
+            connection,
+            peer,
+            held: [0; 2],
+            errors: [None; 2],
+            uncounted: Uncounted::default(),
+        };
         let relayed =
             self.relay.run_until(&mut client, &mut upstream, &mut session, self.cut.cancelled()).await;
         session.closed(&relayed);
@@ -166,10 +173,20 @@ struct Session<'p> {
     held: [usize; 2],
     /// The last error of each direction, or `None` if the last rejected line was too long.
     errors: [Option<Utf8Error>; 2],
+    uncounted: Uncounted,
+}
+
+/// The errors that the metrics do not have yet, by direction and kind. In text in another encoding there is one in every few
+/// bytes, and the counters are shared by all threads.
+#[derive(Debug, Default)]
+struct Uncounted {
+    by_kind: [[u64; ErrorKind::ALL.len()]; 2],
+    is_empty: bool,
 }
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
+        self.count();
         for direction in [RelayDirection::Requests, RelayDirection::Responses] {
             RelayObserver::held(&mut &mut *self, direction, 0);
         }
@@ -178,10 +195,12 @@ impl Drop for Session<'_> {
 
 impl RelayObserver for &mut Session<'_> {
     fn read(&mut self, direction: RelayDirection, bytes: usize) {
+        self.count();
         self.proxy.metrics.read(direction, bytes);
     }
 
     fn written(&mut self, direction: RelayDirection, bytes: usize) {
+        self.count();
         self.proxy.metrics.written(direction, bytes);
     }
 
@@ -192,11 +211,13 @@ impl RelayObserver for &mut Session<'_> {
 
     fn ill_formed(&mut self, direction: RelayDirection, error: Utf8Error) {
         self.errors[direction as usize] = Some(error);
-        self.proxy.metrics.ill_formed(direction, error);
+        self.uncounted.by_kind[direction as usize][error.kind as usize] += 1;
+        self.uncounted.is_empty = false;
         self.reports.ill_formed(direction, error);
     }
 
     fn rejected(&mut self, direction: RelayDirection) {
+        self.count();
         let Session { proxy, reports, connection, peer, errors, .. } = &**self;
         proxy.metrics.rejected(*connection, *peer, direction, errors[direction as usize]);
         if proxy.report_only {
@@ -220,8 +241,23 @@ impl RelayObserver for &mut Session<'_> {
 }
 
 impl Session<'_> {
-    fn closed(&self, relayed: &Relayed) {
-        let Self { reports, connection, peer, .. } = self;
+    /// Adds the errors to the metrics.
+    fn count(&mut self) {
+        if core::mem::replace(&mut self.uncounted.is_empty, true) {
+            return;
+        }
+        for direction in [RelayDirection::Requests, RelayDirection::Responses] {
+            for (kind, errors) in ErrorKind::ALL.iter().zip(&mut self.uncounted.by_kind[direction as usize]) {
+                if *errors > 0 {
+                    self.proxy.metrics.ill_formed(direction, *kind, core::mem::take(errors));
+                }
+            }
+        }
+    }
+
+    fn closed(&mut self, relayed: &Relayed) {
+        self.count();
+        let Self { reports, connection, peer, .. } = &*self;
         let Relayed { requests, responses, end, .. } = relayed;
         let end = match end {
             RelayEnd::Closed => "closed".to_owned(),

@@ -22,7 +22,7 @@ use crate::check::rules::Rule;
 use crate::guess::Guess;
 use crate::guess::binary::PREFIX;
 use crate::guess::evidence::EncodingEvidence;
-use crate::guess::iso2022::longest_line;
+use crate::guess::iso2022::{Iso2022Counter, has_escape, longest_line};
 use crate::guess::mojibake;
 use crate::guess::utf8_evidence::count;
 
@@ -186,6 +186,9 @@ impl<'s> Findings<'s> {
     pub(super) fn ascii(&mut self, bytes: &[u8]) -> usize {
         let before = self.locator.location();
         let len = self.locator.push_ascii(bytes);
+        if self.checks.counts_iso_2022 {
+            self.count_iso_2022(&bytes[..len], before.columns.characters);
+        }
         if self.checks.wants_counts {
             self.count(&bytes[..len], before.columns.characters, |text| text.len() as u64);
         }
@@ -303,6 +306,17 @@ impl<'s> Findings<'s> {
     fn count(&mut self, text: &[u8], column: u64, characters: impl Fn(&[u8]) -> u64) {
         self.summary.characters += characters(text);
         self.summary.longest_line = longest_line(text, column, self.summary.longest_line, characters);
+    }
+
+    /// Counts ASCII as text of the family of ISO/IEC 2022. Before the first escape sequence the counts are the same.
+    fn count_iso_2022(&mut self, ascii: &[u8], column: u64) {
+        let Summary { characters, longest_line, iso_2022, .. } = &mut self.summary;
+        if iso_2022.is_none() && has_escape(ascii) {
+            *iso_2022 = Some(Iso2022Counter::after(*characters, *longest_line, column));
+        }
+        if let Some(counter) = iso_2022 {
+            counter.feed(ascii);
+        }
     }
 
     /// Ends an escape that the text does not continue.

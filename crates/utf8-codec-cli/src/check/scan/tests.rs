@@ -7,7 +7,7 @@ use test_support::Rng;
 use utf8_codec_encodings::Encoding;
 
 use super::*;
-use crate::check::diagnostic::ILL_FORMED;
+use crate::check::diagnostic::{ILL_FORMED, Problem};
 use crate::check::rules::Rule;
 
 /// Returns the chunks one by one, one in each read.
@@ -87,9 +87,9 @@ fn errors_that_are_not_reported_change_nothing_else() {
         "\u{202E}".as_bytes(),
     ];
     let mut rng = Rng::new(53);
-    for (pieces, lines) in
-        [(&pieces[..], 9), (&pieces[..], 500), (&pieces[..11], usize::MAX), (&pieces[2..], 40)]
-    {
+    let lists = [(&pieces[..], 9), (&pieces[..], 500), (&pieces[..11], usize::MAX), (&pieces[2..], 40)];
+    // In the first of them a sequence ends where the next one starts, also at the end of a block.
+    for (pieces, lines) in [(&pieces[5..10], 30); 8].into_iter().chain(lists) {
         let mut input = "text\n".repeat(PREFIX / 5).into_bytes();
         while input.len() < PREFIX + BLOCK + 3000 {
             let random = rng.next() as usize;
@@ -97,6 +97,19 @@ fn errors_that_are_not_reported_change_nothing_else() {
             input.extend_from_slice(if is_end { b"\n" } else { pieces[random / 1024 % pieces.len()] });
         }
         let (all, counted) = run(&input, None, true);
+        // Where blocks end changes no error.
+        let mut decoder = Utf8Decoder::new();
+        let errors = decoder.feed(&input).filter_map(|piece| match piece {
+            Piece::IllFormed(error) => Some((error.offset, error.kind, u64::from(error.len))),
+            _ => None,
+        });
+        let mut errors: Vec<_> = errors.collect();
+        errors.extend(decoder.finish().err().map(|error| (error.offset, error.kind, error.len.into())));
+        let found = all.iter().filter_map(|diagnostic| match diagnostic.problem {
+            Problem::IllFormed(kind) => Some((diagnostic.location.offset, kind, diagnostic.len)),
+            _ => None,
+        });
+        assert!(found.eq(errors));
         for max_errors in [1, 700] {
             for wants_counts in [false, true] {
                 let (found, summary) = run(&input, Some(max_errors), wants_counts);

@@ -13,29 +13,7 @@ pub(super) fn places(line: &[u8]) -> Vec<usize> {
         }
         _ => false,
     };
-    // Most lines have none.
-    let searched = if may_have_place(line) { line.len() } else { line.len().min(WINDOW - 1) };
-    (0..searched).filter(is_place).collect()
-}
-
-/// The number of bytes up to a place that show whether it is one.
-const WINDOW: usize = 4;
-
-/// Whether there may be a place after the first bytes. Without branches, so that the compiler vectorizes it.
-fn may_have_place(line: &[u8]) -> bool {
-    let is_letter = |byte: u8, from: u8, len: u8| (byte | 0x20).wrapping_sub(from) < len;
-    let is_hex = |byte: u8| is_letter(byte, b'a', 6) | (byte.wrapping_sub(b'0') < 10);
-    let mut may_have = false;
-    for window in line.windows(WINDOW) {
-        let [first, second, third, last] = [window[0], window[1], window[2], window[3]];
-        let is_byte = is_letter(second, b'c', 4) & is_hex(third);
-        let is_byte_apart = is_letter(first, b'c', 4) & is_hex(second) & ((third == b' ') | (third == b'%'));
-        let is_second = is_letter(last, b'a', 2) | (last == b'8') | (last == b'9');
-        let is_point = ((last == b'+') | (last == b'{')) & (third | 0x20 == b'u');
-        let is_escape = (last | 0x20 == b'x') & ((third == b'\\') | (third == b'0'));
-        may_have |= is_second & (is_byte | is_byte_apart) | is_point | is_escape;
-    }
-    may_have
+    (0..line.len()).filter(is_place).collect()
 }
 
 /// Whether a character, which is not ASCII, is written at one of the [`places`] of a line.

@@ -56,7 +56,7 @@ fn has_no_break_space(sequence: &Sequence) -> bool {
 fn is_strong(sequence: &Sequence, text: &str) -> bool {
     let is_rare = is_rare(sequence);
     // Decoders return them only for bytes that windows-1252 does not define.
-    if text[sequence.range.clone()].contains(UNDEFINED) && !sequence.is_lossy {
+    if sequence.has_control && !sequence.is_lossy && text[sequence.range.clone()].contains(UNDEFINED) {
         return true;
     }
     let context = Neighbors::of(text, &sequence.range);

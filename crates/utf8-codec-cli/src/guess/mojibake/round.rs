@@ -231,7 +231,7 @@ pub(super) fn find_once(line: &str, evidence: &Evidence) -> Vec<Found> {
     let is_text = is_text && !has_others;
     let is_whole = !evidence.is_long && !has_others && (leads != 0 || evidence.is_whole());
     leads |= evidence.leads;
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<Found> = Vec::with_capacity(list.len());
     let is_found = |sequence: &&Sequence| {
         sequence.is_strong || is_whole && sequence.is_reversible || leads & sequence.lead() != 0
     };
@@ -289,10 +289,12 @@ pub(super) fn find_written(line: &str) -> Vec<Found> {
 }
 
 pub(super) fn undo_once(line: &str, evidence: &Evidence) -> Option<String> {
-    let (mut out, mut from) = (String::new(), 0);
-    for Found { range, original, .. } in
-        find_once(line, evidence).into_iter().filter(|found| found.is_certain)
-    {
+    let found = find_once(line, evidence);
+    if found.is_empty() {
+        return None;
+    }
+    let (mut out, mut from) = (String::with_capacity(line.len()), 0);
+    for Found { range, original, .. } in found.into_iter().filter(|found| found.is_certain) {
         out.push_str(&line[from..range.start]);
         out.push_str(&original);
         from = range.end;

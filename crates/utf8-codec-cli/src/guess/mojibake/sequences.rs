@@ -85,8 +85,9 @@ impl Sequences {
         if self.list.is_empty() {
             return;
         }
-        let originals: String = self.list.iter().map(|sequence| sequence.original).collect();
-        let mut runs: Vec<ReadBack<'_>> = Vec::new();
+        let mut originals = String::with_capacity(4 * self.list.len());
+        originals.extend(self.list.iter().map(|sequence| sequence.original));
+        let mut runs: Vec<ReadBack<'_>> = Vec::with_capacity(self.list.len());
         let mut start = 0;
         let mut end = 0;
         for Sequence { range, original, .. } in &self.list {
@@ -149,6 +150,8 @@ impl Sequences {
     /// Adds the sequences of a run of characters that have bytes.
     fn add_run(&mut self, text: &str, run: &Run) {
         let first = self.list.len();
+        // Not in several small steps.
+        self.list.reserve(if first == 0 { 16 } else { run.bytes.len() });
         let mut at = 0;
         // Whether a letter or a sign of the run belongs to no sequence.
         let mut is_broken = false;
@@ -203,7 +206,8 @@ impl Sequences {
         for sequence in &*sequences {
             for character in text[sequence.range.clone()].chars() {
                 is_latin_1 &= character <= '\u{FF}';
-                is_windows_1252 &= !character.is_control() || UNDEFINED.contains(&character);
+                is_windows_1252 &=
+                    !sequence.has_control || !character.is_control() || UNDEFINED.contains(&character);
             }
         }
         for sequence in &mut *sequences {

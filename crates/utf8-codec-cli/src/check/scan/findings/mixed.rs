@@ -6,7 +6,7 @@
 use utf8_codec::from_utf8;
 
 use super::*;
-use crate::guess::ill_formed::{self, complete_len, steps};
+use crate::guess::ill_formed::{self, STEP, complete_len, steps};
 use crate::guess::utf8_evidence::count;
 
 impl Findings<'_> {
@@ -19,24 +19,26 @@ impl Findings<'_> {
     /// Checks the bytes after an error, up to the end of a block. Returns their number: a sequence at the end that may be
     /// incomplete is left.
     pub(in crate::check::scan) fn mixed(&mut self, bytes: &[u8], window: &Window) -> usize {
-        let bytes = &bytes[..complete_len(bytes)];
+        let len = complete_len(bytes);
         let start = self.locator.clone();
-        self.show_all(bytes, window);
+        self.show_all(bytes, len, window);
         self.locator = start;
+        let bytes = &bytes[..len];
         self.count_all(bytes, window);
         self.not_decoded += bytes.len() as u64;
         bytes.len()
     }
 
-    /// Reports the errors up to the limit and what violates rules, sequence by sequence. The errors are not counted.
-    fn show_all(&mut self, bytes: &[u8], window: &Window) {
+    /// Reports the errors up to the limit and what violates rules, sequence by sequence. They are not counted. `len` is the
+    /// number of bytes without an incomplete sequence at the end.
+    fn show_all(&mut self, bytes: &[u8], len: usize, window: &Window) {
         let start = self.locator.location().offset;
         let max = self.checks.max_errors.map_or(u64::MAX, |max| max.get() as u64);
         let mut to_show = max.saturating_sub(self.summary.number(ILL_FORMED));
-        let texts = || bytes.utf8_chunks().map(|chunk| chunk.valid()).filter(|text| !text.is_empty());
+        let texts = || bytes[..len].utf8_chunks().map(|chunk| chunk.valid()).filter(|text| !text.is_empty());
         let has_found = self.needs_lines() && texts().any(|text| !self.search(text).is_empty());
         let mut at = 0;
-        for chunk in bytes.utf8_chunks() {
+        for chunk in bytes[..len].utf8_chunks() {
             if to_show == 0 && !has_found {
                 break;
             }
@@ -50,6 +52,7 @@ impl Findings<'_> {
             // With the byte that ends it.
             let end = bytes.len().min(at + ill_formed.len() + 1);
             if to_show > 0
+                && !ill_formed.is_empty()
                 && let Err(error) = from_utf8(&bytes[at..end])
             {
                 to_show -= 1;
@@ -72,10 +75,14 @@ impl Findings<'_> {
         steps(bytes, |at, step| {
             self.evidence.step(window.bytes(), start + at, step);
             errors += u64::from(step.errors.count_ones());
-            inside += u64::from(step.inside.count_ones());
-            let is_last = u64::MAX.checked_shl(last_line.saturating_sub(at) as u32).unwrap_or(0);
-            inside_last += u64::from((step.inside & is_last).count_ones());
-            wide_last += u64::from((step.wide & is_last).count_ones());
+            if self.checks.wants_counts {
+                inside += u64::from(step.inside.count_ones());
+            }
+            if at + STEP > last_line {
+                let is_last = u64::MAX << last_line.saturating_sub(at);
+                inside_last += u64::from((step.inside & is_last).count_ones());
+                wide_last += u64::from((step.wide & is_last).count_ones());
+            }
         });
         if errors > 0 {
             self.summary.count(ILL_FORMED, errors);
