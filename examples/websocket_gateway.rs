@@ -8,8 +8,8 @@
 //! cargo run -p integration --example websocket_gateway -- --listen 127.0.0.1:8080 --upstream 127.0.0.1:3000
 //! ```
 //!
-//! `--pass-compressed` passes compressed messages, without looking at them, and `--substitute` repairs text instead of
-//! closing the connection.
+//! `--inflate` keeps compression and checks compressed messages, `--pass-compressed` passes them without looking at them, and
+//! `--substitute` repairs text instead of closing the connection.
 
 use core::error::Error;
 use core::hash::{BuildHasher, Hasher};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use futures::{SinkExt, StreamExt};
 use http::header::{SEC_WEBSOCKET_EXTENSIONS, UPGRADE};
-use http::{HeaderMap, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::Empty;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -34,6 +34,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Bytes as Payload, Message};
 use utf8_codec::Ascii;
+use utf8_codec::inflate::{Deflate, Inflater};
 use utf8_codec_proxy::websocket::{CompressionPolicy, FrameError, FrameFilter, FrameSender};
 
 type Result<T> = core::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -46,25 +47,30 @@ struct Settings {
 }
 
 impl Settings {
-    fn filter(&self, sender: FrameSender, compression: CompressionPolicy) -> FrameFilter {
-        let filter = FrameFilter::new(sender).with_compression(compression);
-        self.substitute.map_or(filter.clone(), |byte| filter.with_substitute(byte))
+    /// Returns the filter for one direction of a connection with these extensions.
+    fn filter(&self, sender: FrameSender, extensions: &str) -> FrameFilter {
+        let compression = self.compression.negotiated(extensions);
+        let mut filter = FrameFilter::new(sender).with_compression(compression);
+        if compression == CompressionPolicy::Inflate {
+            let is_kept = sender.has_context_takeover(extensions);
+            filter =
+                filter.with_inflater(Inflater::new(Deflate::permessage().with_context_takeover(is_kept)));
+        }
+        if let Some(byte) = self.substitute {
+            filter = filter.with_substitute(byte);
+        }
+        filter
     }
 
-    /// Edits the extensions of a handshake. Returns what happens to compressed messages.
-    fn edit(&self, headers: &mut HeaderMap) -> CompressionPolicy {
-        let values: Vec<_> = headers.get_all(SEC_WEBSOCKET_EXTENSIONS).iter().cloned().collect();
+    /// Edits the extensions of a handshake. Returns those that pass.
+    fn edit(&self, headers: &mut HeaderMap) -> String {
+        let values = headers.get_all(SEC_WEBSOCKET_EXTENSIONS).iter().filter_map(|value| value.to_str().ok());
+        let extensions = self.compression.edit(&values.collect::<Vec<_>>().join(", ")).unwrap_or_default();
         headers.remove(SEC_WEBSOCKET_EXTENSIONS);
-        let mut negotiated = CompressionPolicy::Remove;
-        for value in values.iter().filter_map(|value| value.to_str().ok()) {
-            if self.compression.negotiated(value) == CompressionPolicy::Pass {
-                negotiated = CompressionPolicy::Pass;
-            }
-            if let Some(kept) = self.compression.edit(value).and_then(|kept| kept.parse().ok()) {
-                headers.append(SEC_WEBSOCKET_EXTENSIONS, kept);
-            }
+        if let Some(value) = extensions.parse().ok().filter(|value: &HeaderValue| !value.is_empty()) {
+            headers.insert(SEC_WEBSOCKET_EXTENSIONS, value);
         }
-        negotiated
+        extensions
     }
 }
 
@@ -94,12 +100,12 @@ async fn forward(
 }
 
 /// Forwards both directions until they end or one of them is rejected.
-async fn relay(client: Upgraded, server: Upgraded, settings: &Settings, compression: CompressionPolicy) {
+async fn relay(client: Upgraded, server: Upgraded, settings: &Settings, extensions: &str) {
     let (mut from_client, to_client) = tokio::io::split(TokioIo::new(client));
     let (mut from_server, to_server) = tokio::io::split(TokioIo::new(server));
     let (to_client, to_server) = (Mutex::new(to_client), Mutex::new(to_server));
-    let requests = settings.filter(FrameSender::Client, compression);
-    let responses = settings.filter(FrameSender::Server, compression);
+    let requests = settings.filter(FrameSender::Client, extensions);
+    let responses = settings.filter(FrameSender::Server, extensions);
     let both = tokio::try_join!(
         forward(requests, &mut from_client, &to_server),
         forward(responses, &mut from_server, &to_client)
@@ -142,12 +148,12 @@ async fn upgrade(mut request: Request<Incoming>, settings: Arc<Settings>) -> Res
     let mut answer = server.send_request(offer).await?;
     let mut response = Response::builder().status(answer.status()).body(Empty::new())?;
     response.headers_mut().clone_from(answer.headers());
-    let compression = settings.edit(response.headers_mut());
+    let extensions = settings.edit(response.headers_mut());
     if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
         tokio::spawn(async move {
             let both = tokio::try_join!(hyper::upgrade::on(&mut request), hyper::upgrade::on(&mut answer));
             match both {
-                Ok((client, server)) => relay(client, server, &settings, compression).await,
+                Ok((client, server)) => relay(client, server, &settings, &extensions).await,
                 Err(error) => eprintln!("upgrade: {error}"),
             }
         });
@@ -182,6 +188,7 @@ async fn main() -> Result<()> {
         match &*argument {
             "--listen" => listen = arguments.next(),
             "--upstream" => settings.upstream = arguments.next().unwrap_or_default(),
+            "--inflate" => settings.compression = CompressionPolicy::Inflate,
             "--pass-compressed" => settings.compression = CompressionPolicy::Pass,
             "--substitute" => settings.substitute = Some(Ascii::QUESTION_MARK),
             _ => return Err("usage: websocket_gateway [--listen ADDR --upstream HOST:PORT]".into()),

@@ -156,7 +156,9 @@ class WebSocket:
             listeners.append(e.http_listener(f"native-{name}", {}, name))
             if code:
                 listeners.append(e.http_listener(f"wasm-{name}", None, name, filters=[wasm_http({}, code)]))
-        listeners.append(e.http_listener("native-compressed", {"websocket_compression": "pass"}, "websockets"))
+        for compression in ("pass", "inflate"):
+            settings = {"websocket_compression": compression}
+            listeners.append(e.http_listener(f"native-{compression}", settings, "websockets"))
         clusters = [e.http_cluster(name, server.port) for name, server in upstreams.items()]
         self.envoy = e.Envoy(program, module, e.bootstrap(listeners, clusters), folder, workers=2, name="websocket")
         self.gateways = []
@@ -197,8 +199,9 @@ def real_peers(websocket):
     for command in websocket.commands.values():
         found = websocket.run(command, "call", *ports)
         assert found == [{"extensions": []}] * len(ports), found
-    found = websocket.run(websocket.commands["websockets"], "call", websocket.ports["native-compressed"])
-    assert found == [{"extensions": ["permessage-deflate"]}], found
+    for compression in ("pass", "inflate"):
+        found = websocket.run(websocket.commands["websockets"], "call", websocket.ports[f"native-{compression}"])
+        assert found == [{"extensions": ["permessage-deflate"]}], found
     peers = " and ".join(websocket.commands)
     return f"{peers} on both sides of {', '.join(websocket.engines)}, without compression{websocket.skipped}"
 

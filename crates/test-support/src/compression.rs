@@ -1,6 +1,6 @@
 //! Compressed messages.
 
-use flate2::{Compress, Compression, FlushCompress};
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
 /// Compresses messages as one sender of a WebSocket connection with `permessage-deflate`.
 #[derive(Debug)]
@@ -20,6 +20,50 @@ impl Sender {
         let mut payload = compress(&mut self.0, text, FlushCompress::Sync);
         assert_eq!(payload.split_off(payload.len() - 4), [0, 0, 0xFF, 0xFF]);
         payload
+    }
+}
+
+/// Reads messages as the receiver.
+#[derive(Debug)]
+pub struct Receiver {
+    stream: Decompress,
+    /// Whether the message has input after its last stream of blocks.
+    is_inside: bool,
+}
+
+impl Receiver {
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        Self { stream: Decompress::new(false), is_inside: false }
+    }
+
+    /// Appends the text of a part of a message. Returns whether all of it is deflate.
+    pub fn read(&mut self, mut part: &[u8], text: &mut Vec<u8>) -> bool {
+        while !part.is_empty() {
+            text.reserve(64 * 1024);
+            let before = self.stream.total_in();
+            let Ok(status) = self.stream.decompress_vec(part, text, FlushDecompress::None) else {
+                return false;
+            };
+            part = &part[(self.stream.total_in() - before) as usize..];
+            self.is_inside = status != Status::StreamEnd;
+            if !self.is_inside {
+                self.stream.reset(false);
+            }
+        }
+        true
+    }
+
+    /// Ends a message. Returns whether it ends with what the sender adds to it.
+    pub fn finish(&mut self) -> bool {
+        let before = self.stream.total_in();
+        let mut text = Vec::with_capacity(9);
+        let result = self.stream.decompress_vec(&[0, 0, 0xFF, 0xFF], &mut text, FlushDecompress::None);
+        let is_read = self.stream.total_in() - before == 4 && text.is_empty();
+        if let Ok(Status::StreamEnd) = result {
+            self.stream.reset(false);
+        }
+        core::mem::take(&mut self.is_inside) && result.is_ok() && is_read
     }
 }
 

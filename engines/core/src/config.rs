@@ -139,12 +139,14 @@ enum WebSocketAction {
     Pass,
 }
 
-/// Whether the offer of compression is removed from the handshake of WebSocket.
+/// Whether the offer of compression is removed from the handshake of WebSocket, and if not, whether compressed messages are
+/// inflated for the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Compression {
     Remove,
     Pass,
+    Inflate,
 }
 
 /// How a body that cannot be checked is handled.
@@ -324,8 +326,9 @@ impl Document {
             protobuf,
             max_websocket_message,
             compression: match self.websocket_compression {
+                Some(Compression::Inflate) => CompressionPolicy::Inflate,
                 Some(Compression::Pass) => CompressionPolicy::Pass,
-                _ => CompressionPolicy::Remove,
+                Some(Compression::Remove) | None => CompressionPolicy::Remove,
             },
             json_strings,
             forward,

@@ -22,6 +22,7 @@ use core::hash::{BuildHasher as _, Hasher as _};
 use std::hash::RandomState;
 
 use utf8_codec::from_utf8;
+use utf8_codec::inflate::{Deflate, Inflater};
 use utf8_codec_http::MessageKind;
 use utf8_codec_proxy::Edit;
 use utf8_codec_proxy::websocket::{CloseFrame, CompressionPolicy, FrameFilter, FrameSender};
@@ -35,6 +36,7 @@ use crate::reason::Reason;
 pub struct WebSocket {
     client: Direction,
     server: Direction,
+    max_message: u64,
     only_reports: bool,
 }
 
@@ -70,14 +72,33 @@ impl WebSocket {
         Some(Self {
             client: direction(FrameSender::Client, MessageKind::Request),
             server: direction(FrameSender::Server, MessageKind::Response),
+            max_message: limit,
             only_reports: settings.only_reports(),
         })
     }
 
-    /// Sets what happens to compressed messages, which [`compression`] returns.
-    pub fn set_compression(&mut self, compression: CompressionPolicy) {
+    /// Sets what happens to compressed messages, by the fields of the response of the server.
+    pub fn set_extensions<'f>(
+        &mut self,
+        settings: &Settings,
+        fields: impl Iterator<Item = (&'f [u8], &'f [u8])>,
+    ) {
+        let extensions = given(fields).unwrap_or_default();
+        let policy = match settings.compression() {
+            // The offer is not removed if errors are only reported.
+            CompressionPolicy::Remove if settings.only_reports() => CompressionPolicy::Pass,
+            policy => policy,
+        };
+        let compression = policy.negotiated(&extensions);
         for direction in [&mut self.client, &mut self.server] {
-            direction.filter = direction.filter.take().map(|filter| filter.with_compression(compression));
+            let Some(mut filter) = direction.filter.take() else { continue };
+            filter = filter.with_compression(compression);
+            if compression == CompressionPolicy::Inflate {
+                let is_kept = direction.sender.has_context_takeover(&extensions);
+                let inflater = Inflater::new(Deflate::permessage().with_context_takeover(is_kept));
+                filter = filter.with_inflater(inflater.with_max_length(self.max_message));
+            }
+            direction.filter = Some(filter);
         }
     }
 
@@ -212,16 +233,6 @@ pub fn extensions<'f>(settings: &Settings, fields: impl Iterator<Item = (&'f [u8
         Some(kept) if kept == given => Extensions::Unchanged,
         Some(kept) => Extensions::Changed(kept),
     }
-}
-
-/// Returns what happens to compressed messages, by the fields of the response of the server.
-pub fn compression<'f>(
-    settings: &Settings,
-    fields: impl Iterator<Item = (&'f [u8], &'f [u8])>,
-) -> CompressionPolicy {
-    // The offer is not removed if errors are only reported.
-    let policy = if settings.only_reports() { CompressionPolicy::Pass } else { settings.compression() };
-    policy.negotiated(&given(fields).unwrap_or_default())
 }
 
 /// Returns the value of all fields together. A value that is not text has no extension.

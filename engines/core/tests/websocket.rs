@@ -3,11 +3,9 @@
 
 use utf8_codec_engines::config::{FilterKind, Settings};
 use utf8_codec_engines::plan::{Outcome, Verdict};
-use utf8_codec_engines::websocket::{Extensions, WebSocket, compression, extensions, is_handshake};
+use utf8_codec_engines::websocket::{Extensions, WebSocket, extensions, is_handshake};
 use utf8_codec_engines::{MessageKind, Reason, Rejection};
-use utf8_codec_proxy::websocket::{
-    CompressionPolicy, FrameEvent, FrameHeader, FrameReader, FrameSender, Opcode,
-};
+use utf8_codec_proxy::websocket::{FrameEvent, FrameHeader, FrameReader, FrameSender, Opcode};
 
 const KEY: [u8; 4] = [7, 0, 255, 13];
 
@@ -172,18 +170,50 @@ fn compression_is_removed_from_the_handshake_unless_it_passes() {
         (run(passes, 1), run(passes, 2)),
         (Extensions::Unchanged, Extensions::Changed(DEFLATE.into()))
     );
-    assert_eq!(compression(&settings(passes), offer.into_iter()), CompressionPolicy::Pass);
-    assert_eq!(compression(&settings("{}"), offer.into_iter()), CompressionPolicy::Remove);
-    assert_eq!(compression(&settings(r#"{"action": "report"}"#), offer.into_iter()), CompressionPolicy::Pass);
 
+    let negotiated = |json: &str| {
+        let mut connection = websocket(json);
+        connection.set_extensions(&settings(json), offer.into_iter());
+        connection
+    };
     let compressed = b"\xC1\x02\xFF\xFF";
-    let mut connection = websocket(passes);
-    connection.set_compression(CompressionPolicy::Pass);
-    assert!(connection.feed(FrameSender::Server, &[compressed], false).is_unchanged());
-    assert!(matches!(
-        websocket("{}").feed(FrameSender::Server, &[compressed], false).verdict,
-        Verdict::Rejected(_)
-    ));
+    for json in [passes, r#"{"action": "report"}"#] {
+        assert!(negotiated(json).feed(FrameSender::Server, &[compressed], false).is_unchanged(), "{json}");
+    }
+    for mut connection in [websocket("{}"), websocket(passes), negotiated("{}")] {
+        let verdict = connection.feed(FrameSender::Server, &[compressed], false).verdict;
+        assert!(matches!(verdict, Verdict::Rejected(_)));
+    }
+}
+
+#[test]
+fn compressed_messages_are_inflated_for_the_check() {
+    let fields = [(&b"sec-websocket-extensions"[..], &b"permessage-deflate; server_no_context_takeover"[..])];
+    let connection = |json: &str| {
+        let mut connection = websocket(json);
+        connection.set_extensions(&settings(json), fields.into_iter());
+        connection
+    };
+    // "Hello", a reference to it, and the byte FF.
+    let hello = b"\xC1\x07\xF2\x48\xCD\xC9\xC9\x07\0";
+    let (again, ill_formed) = (b"\xC1\x05\xF2\0\x11\0\0", b"\xC1\x03\xFA\x0F\0");
+    let strict = r#"{"websocket_compression": "inflate"}"#;
+    assert_eq!(extensions(&settings(strict), fields.into_iter()), Extensions::Unchanged);
+    assert!(connection(strict).feed(FrameSender::Server, &[hello, hello], false).is_unchanged());
+    for stream in [&[&hello[..], again].concat(), &[&hello[..], ill_formed].concat()] {
+        let outcome = connection(strict).feed(FrameSender::Server, &[stream], false);
+        assert_eq!((outcome.kept, &outcome.tail[2..4]), (hello.len(), &1007_u16.to_be_bytes()[..]));
+    }
+    let limited = r#"{"websocket_compression": "inflate", "max_websocket_message": 4}"#;
+    let outcome = connection(limited).feed(FrameSender::Server, &[hello], false);
+    assert_eq!(outcome.tail[2..4], 1009_u16.to_be_bytes());
+    let repairs = r#"{"websocket_compression": "inflate", "on_error": "substitute=?"}"#;
+    let stream = [&hello[..], ill_formed].concat();
+    let outcome = connection(repairs).feed(FrameSender::Server, &[&stream], false);
+    assert_eq!((content(&[&stream], &outcome), outcome.repaired), (b"\x81\x05Hello\x81\x01?".to_vec(), 1));
+    let reports = r#"{"websocket_compression": "inflate", "action": "report"}"#;
+    let outcome = connection(reports).feed(FrameSender::Server, &[ill_formed], false);
+    assert!(matches!(outcome.verdict, Verdict::Reported(_)));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use utf8_codec_engines::plan::{
     Check, Content, Outcome, Tunnel, Verdict, check_trailers, decide, is_grpc, is_head, status,
 };
 use utf8_codec_engines::websocket::{
-    EXTENSIONS, Extensions, WebSocket, compression, extensions, is_handshake,
+    EXTENSIONS, Extensions, WebSocket, extensions, is_handshake,
 };
 use utf8_codec_engines::{FrameSender, MessageKind, Reason, Rejection, from_utf8};
 
@@ -202,7 +202,7 @@ impl Filter {
         websocket = websocket.or_else(|| WebSocket::new(settings).map(Box::new));
         let Some(mut websocket) = websocket else { return Extensions::Unchanged };
         if way.message == MessageKind::Response {
-            websocket.set_compression(compression(settings, fields.clone()));
+            websocket.set_extensions(settings, fields.clone());
         }
         self.websocket.set(Some(websocket));
         extensions(settings, fields)

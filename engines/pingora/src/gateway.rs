@@ -291,7 +291,7 @@ impl ProxyHttp for Gateway {
             ctx.is_open = is_websocket_connect(session.req_header()) && response.status.is_success();
         }
         if let Some(websocket) = ctx.websocket.as_mut().filter(|_| ctx.is_open) {
-            websocket.set_compression(websocket::compression(&self.settings, pairs(&response.headers)));
+            websocket.set_extensions(&self.settings, pairs(&response.headers));
             match websocket::extensions(&self.settings, pairs(&response.headers)) {
                 Extensions::Unchanged => {}
                 Extensions::Removed => drop(response.remove_header(EXTENSIONS)),

@@ -157,7 +157,7 @@ impl Exchange {
             return Extensions::Unchanged;
         };
         if message == MessageKind::Response {
-            websocket.set_compression(websocket::compression(&self.settings, pairs(fields)));
+            websocket.set_extensions(&self.settings, pairs(fields));
         }
         self.websocket = Some(websocket);
         websocket::extensions(&self.settings, pairs(fields))

@@ -27,7 +27,7 @@ fn frame(flag: u8, message: &[u8]) -> Vec<u8> {
 fn filter(schema: &Schema, policy: ErrorPolicy, deflate: Deflate) -> GrpcFilter {
     let decoder = TextDecoder::new().with_error_policy(policy);
     let message = StringFilter::with_decoder(schema, "test.M0", decoder).unwrap();
-    GrpcFilter::new(message).with_inflate(Inflater::new(deflate).with_max_length(LIMIT))
+    GrpcFilter::new(message).with_inflater(Inflater::new(deflate).with_max_length(LIMIT))
 }
 
 /// Returns what is forwarded, the offsets of the errors that are repaired, and the error.
@@ -195,7 +195,7 @@ fn a_bomb_costs_at_most_the_limit() {
     let with_limit = |policy, limit| {
         let decoder = TextDecoder::new().with_error_policy(policy);
         let message = StringFilter::with_decoder(&schema, "test.M0", decoder).unwrap();
-        GrpcFilter::new(message).with_inflate(Inflater::new(Deflate::gzip()).with_max_length(limit))
+        GrpcFilter::new(message).with_inflater(Inflater::new(Deflate::gzip()).with_max_length(limit))
     };
     // A field of 32 MiB of bytes that the schema does not know, after an ill-formed string.
     let mut bomb = b"\x0A\x01\xFF\x1A\x80\x80\x80\x10".to_vec();

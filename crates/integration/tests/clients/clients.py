@@ -107,12 +107,13 @@ with connect(url) as socket:
 
 WS = """
 const WebSocket = require('ws');
-const socket = new WebSocket(`ws://127.0.0.1:${process.argv[1]}/`);
+const [port, extensions, last] = process.argv.slice(1);
+const socket = new WebSocket(`ws://127.0.0.1:${port}/`, { perMessageDeflate: { threshold: 0 } });
 const texts = ['naïve 🦀', '', 'ß'.repeat(100000)];
 const fail = error => { console.error(error); process.exit(1); };
 socket.on('error', fail);
 socket.on('open', () => {
-    if (socket.extensions) fail(`extensions: ${socket.extensions}`);
+    if (socket.extensions !== extensions) fail(`extensions: ${socket.extensions}`);
     texts.forEach(text => socket.send(text));
     socket.send('gr', { fin: false });
     socket.ping('there?');
@@ -121,8 +122,9 @@ socket.on('open', () => {
 let messages = 0, pongs = 0;
 socket.on('pong', payload => pongs += payload.toString() === 'there?');
 socket.on('message', (message, isBinary) => {
-    const expected = [...texts, 'grün'][messages++];
+    const expected = [...texts, 'grün', last][messages++];
     if (isBinary || message.toString() !== expected) fail(`another text: ${message}`);
+    if (messages === 5) socket.close(1000);
     if (messages === 4) socket.send(Buffer.from('gr\\xFCn', 'latin1'), { binary: false });
 });
 socket.on('close', code => console.log(messages, pongs, code));
@@ -131,7 +133,7 @@ socket.on('close', code => console.log(messages, pongs, code));
 
 ECHO = """
 const { WebSocketServer } = require('ws');
-const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: { threshold: 0 } });
 server.on('listening', () => console.log(`listening on 127.0.0.1:${server.address().port}`));
 server.on('connection', socket => {
     socket.on('error', () => {});
@@ -145,11 +147,16 @@ def frames_through_the_gateway():
     with running("node", "--eval", ECHO) as upstream:
         with serving("websocket_gateway", "--upstream", f"127.0.0.1:{upstream}") as port:
             run(PYTHON, "-c", WEBSOCKETS, port)
-            got = run("node", "--eval", WS, port)
+            got = run("node", "--eval", WS, port, "")
             assert got == "4 1 1007\n", got
             websocket_cases.run(int(port))
         with serving("websocket_gateway", "--upstream", f"127.0.0.1:{upstream}", "--substitute") as port:
             websocket_cases.repaired(int(port))
+        inflating = "--upstream", f"127.0.0.1:{upstream}", "--inflate"
+        for arguments, last, expected in (((), "", "4 1 1007\n"), (("--substitute",), "gr?n", "5 1 1000\n")):
+            with serving("websocket_gateway", *inflating, *arguments) as port:
+                got = run("node", "--eval", WS, port, "permessage-deflate", last)
+                assert got == expected, got
 
 
 ATTEMPTS = (

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use utf8_codec::Utf8Error;
+use utf8_codec::inflate::InflateError;
 
 /// Why a connection fails, and where.
 ///
@@ -12,9 +13,11 @@ use utf8_codec::Utf8Error;
 pub struct FrameError {
     /// The offset on the wire, counted from the first frame, of the byte that no frame has there. For ill-formed text
     /// it is the first byte of the ill-formed sequence, even if that byte came in an earlier frame. For a close code it
-    /// is the first byte of the code, for a limit the second byte of the header, for a truncated stream its length.
+    /// is the first byte of the code, for a limit the second byte of the header, for a truncated stream its length. For the
+    /// text of a compressed message, and for its data, it is the first byte of the frame whose data shows the error.
     pub offset: u64,
-    /// The offset in the message: the number of bytes of its payload before the error. It is 0 between messages.
+    /// The offset in the message: the number of bytes of its payload before the error. It is 0 between messages. For the
+    /// text of a compressed message, and for its data, it is the number of inflated bytes.
     pub message_offset: u64,
     /// Why.
     pub kind: FrameErrorKind,
@@ -55,17 +58,23 @@ pub enum FrameErrorKind {
     FrameTooLong(u64),
     /// The frames of a message have more bytes than this limit.
     MessageTooLong(u64),
+    /// A compressed message cannot be inflated, or only beyond a limit of the inflater.
+    Inflate(InflateError),
     /// The stream ended inside a frame or a message.
     Truncated,
 }
 
 impl FrameError {
-    /// Returns the code with which the connection is closed (RFC 6455 §7.4.1): 1007 for ill-formed text, 1009 for a limit,
-    /// 1002 for the others.
+    /// Returns the code with which the connection is closed (RFC 6455 §7.4.1): 1007 for ill-formed text and compressed data,
+    /// 1009 for a limit, 1002 for the others.
     pub const fn close_code(&self) -> u16 {
         match self.kind {
-            FrameErrorKind::Text(_) | FrameErrorKind::Reason(_) => 1007,
-            FrameErrorKind::FrameTooLong(_) | FrameErrorKind::MessageTooLong(_) => 1009,
+            FrameErrorKind::Text(_)
+            | FrameErrorKind::Reason(_)
+            | FrameErrorKind::Inflate(InflateError::Corrupt | InflateError::Truncated) => 1007,
+            FrameErrorKind::FrameTooLong(_)
+            | FrameErrorKind::MessageTooLong(_)
+            | FrameErrorKind::Inflate(_) => 1009,
             _ => 1002,
         }
     }
@@ -76,6 +85,12 @@ impl FrameError {
             FrameErrorKind::Text(error) | FrameErrorKind::Reason(error) => Some(error),
             _ => None,
         }
+    }
+}
+
+impl From<InflateError> for FrameErrorKind {
+    fn from(error: InflateError) -> Self {
+        Self::Inflate(error)
     }
 }
 
@@ -98,6 +113,7 @@ impl fmt::Display for FrameErrorKind {
             Self::Text(error) => return error.fmt(f),
             Self::FrameTooLong(limit) => return write!(f, "frame longer than {limit} bytes"),
             Self::MessageTooLong(limit) => return write!(f, "message longer than {limit} bytes"),
+            Self::Inflate(error) => return error.fmt(f),
             Self::Truncated => "truncated stream",
         })
     }

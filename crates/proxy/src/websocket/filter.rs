@@ -1,17 +1,21 @@
 //! The filter of a gateway, without I/O.
 
+use alloc::boxed::Box;
 use core::ops::Range;
 
 use bytes::Bytes;
 use utf8_codec::boundary::unfinished_len;
+use utf8_codec::inflate::Inflater;
 use utf8_codec::internal::{Joiner, validate_masked};
 use utf8_codec::validator::Mask;
 use utf8_codec::{Ascii, Utf8Decoder, Utf8Error};
 
 use super::error::FrameError;
-use super::frames::{Data, End, Frames, Message, Step};
+use super::frames::{Data, End, Frames, Step};
 use super::handshake::CompressionPolicy;
-use super::header::{FrameHeader, FrameSender, MAX_CONTROL, Opcode};
+use super::header::{FrameHeader, FrameSender, Opcode};
+use super::inflation::Inflation;
+use super::plan::Plan;
 use crate::Edit;
 
 /// A filter for one direction of a WebSocket connection that a gateway forwards. The input is slices of an engine's
@@ -58,6 +62,7 @@ pub struct FrameFilter {
     frames: Frames,
     text: Utf8Decoder,
     substitute: Option<Ascii>,
+    inflation: Option<Box<Inflation>>,
     /// Whether a frame of the message was forwarded, so that the next one is a continuation.
     is_continued: bool,
     end: Option<End>,
@@ -71,6 +76,7 @@ impl FrameFilter {
             frames: Frames::new(sender),
             text: Utf8Decoder::new(),
             substitute: None,
+            inflation: None,
             is_continued: false,
             end: None,
         }
@@ -78,7 +84,7 @@ impl FrameFilter {
 
     /// Replaces each ill-formed byte of a text message by this byte, as
     /// [`ErrorPolicy::Substitute`](utf8_codec::ErrorPolicy::Substitute) does. Lengths are kept. A close frame with an
-    /// ill-formed reason is still rejected.
+    /// ill-formed reason is still rejected. With an [inflater](Self::with_inflater), no message is forwarded compressed.
     #[must_use]
     pub const fn with_substitute(mut self, byte: Ascii) -> Self {
         self.substitute = Some(byte);
@@ -101,12 +107,24 @@ impl FrameFilter {
     }
 
     /// Sets what happens to compressed messages (RSV1). The default is [`CompressionPolicy::Remove`]: they are errors. With
-    /// [`CompressionPolicy::Pass`] they pass without a check. Set it for a connection that negotiated `permessage-deflate`
+    /// [`CompressionPolicy::Pass`] they pass without a check, and with [`CompressionPolicy::Inflate`] they need
+    /// [`with_inflater`](Self::with_inflater). Set it for a connection that negotiated `permessage-deflate`
     /// ([`CompressionPolicy::negotiated`]).
     #[must_use]
     pub const fn with_compression(mut self, compression: CompressionPolicy) -> Self {
-        self.frames.passes_compressed = matches!(compression, CompressionPolicy::Pass);
+        self.frames.passes_compressed = match compression {
+            CompressionPolicy::Remove => false,
+            CompressionPolicy::Pass => true,
+            CompressionPolicy::Inflate => self.inflation.is_some(),
+        };
         self
+    }
+
+    /// Inflates compressed messages and checks their text. See [Compression](super#compression).
+    #[must_use]
+    pub fn with_inflater(mut self, inflater: Inflater) -> Self {
+        self.inflation = Some(Box::new(Inflation::new(inflater)));
+        self.with_compression(CompressionPolicy::Inflate)
     }
 
     /// Filters the next slice of the stream and calls `edit` for each edit. The slice may be empty.
@@ -124,7 +142,7 @@ impl FrameFilter {
             Some(End::Failed(error)) => return Err(error),
             None => {}
         }
-        let mut plan = Plan { edit, passed: 0..0 };
+        let mut plan = Plan::new(edit);
         let result = self.run(slice, &mut plan);
         plan.flush();
         if let Err(error) = result {
@@ -142,6 +160,9 @@ impl FrameFilter {
     pub fn finish(&mut self) -> Result<(), FrameError> {
         let result = self.frames.finish(self.end.take());
         (self.text, self.is_continued) = (Utf8Decoder::new(), false);
+        if let Some(inflation) = &mut self.inflation {
+            inflation.restart();
+        }
         result
     }
 
@@ -215,6 +236,9 @@ impl FrameFilter {
     ) -> Result<(), FrameError> {
         let before = self.text;
         let payload = &slice[data.range.clone()];
+        if data.message.is_compressed && self.inflate(payload, &data, plan)? {
+            return Ok(());
+        }
         let is_read = data.message.is_text && !data.message.is_compressed;
         let result =
             if is_read { validate(&mut self.text, payload, data.mask, data.ends_message) } else { Ok(()) };
@@ -229,6 +253,32 @@ impl FrameFilter {
             }
         }
         self.fragment(payload, &data, before, result, plan)
+    }
+
+    /// Inflates a part of a compressed message, and checks or repairs it. Returns whether it was forwarded: a message that is
+    /// not repaired passes as it is.
+    fn inflate(
+        &mut self,
+        payload: &[u8],
+        data: &Data,
+        plan: &mut Plan<impl FnMut(Edit<'_>)>,
+    ) -> Result<bool, FrameError> {
+        let Some(inflation) = &mut self.inflation else { return Ok(false) };
+        let result = match self.substitute {
+            Some(byte) => inflation.repair(payload, data, byte, &mut self.is_continued, plan),
+            None => inflation.check(payload, data),
+        };
+        if let Err(kind) = result {
+            let error = data.inflated_error(kind, inflation.offset());
+            if let Some(ill_formed) = error.utf8_error() {
+                plan.report(ill_formed.with_offset(error.offset));
+            }
+            return Err(error);
+        }
+        if self.substitute.is_some() {
+            self.is_continued &= !data.ends_message;
+        }
+        Ok(self.substitute.is_some())
     }
 
     /// Forwards a part of a message as a frame with another header, after the bytes that were held. If the part is
@@ -251,20 +301,8 @@ impl FrameFilter {
             (Err(_), Some(byte)) => (read - part.unfinished_len() as u64, Some(byte), None),
         };
         let is_final = data.ends_message && rejected.is_none();
-        let Message { is_text, is_compressed, .. } = data.message;
         if start < end || is_final {
-            let is_first = !core::mem::replace(&mut self.is_continued, true);
-            plan.header(&FrameHeader {
-                is_final,
-                is_compressed: is_first && is_compressed,
-                opcode: match is_first {
-                    true if is_text => Opcode::Text,
-                    true => Opcode::Binary,
-                    false => Opcode::Continuation,
-                },
-                mask: part.mask_at(start).map(Mask::key),
-                len: end - start,
-            });
+            plan.fragment(data.message, &mut self.is_continued, (is_final, part.mask_at(start), end - start));
         }
         let mut from = start;
         if let Some(byte) = repairs {
@@ -351,61 +389,5 @@ impl Part<'_> {
         plan.insert_masked(&self.held[held(range.start)..held(range.end)], self.mask_at(range.start));
         let position = |at: u64| start + at.saturating_sub(offset) as usize;
         plan.pass(position(range.start)..position(range.end));
-    }
-}
-
-/// Calls `edit` with each edit. Ranges that are adjacent become one.
-struct Plan<F> {
-    edit: F,
-    passed: Range<usize>,
-}
-
-impl<F: FnMut(Edit<'_>)> Plan<F> {
-    #[inline(always)]
-    fn pass(&mut self, range: Range<usize>) {
-        if range.is_empty() {
-            return;
-        }
-        if self.passed.end == range.start {
-            self.passed.end = range.end;
-        } else {
-            self.flush();
-            self.passed = range;
-        }
-    }
-
-    #[inline(always)]
-    fn flush(&mut self) {
-        if !self.passed.is_empty() {
-            let end = self.passed.end;
-            (self.edit)(Edit::Pass(core::mem::replace(&mut self.passed, end..end)));
-        }
-    }
-
-    fn insert(&mut self, bytes: &[u8]) {
-        if !bytes.is_empty() {
-            self.flush();
-            (self.edit)(Edit::Insert(bytes));
-        }
-    }
-
-    fn header(&mut self, header: &FrameHeader) {
-        let (bytes, len) = header.bytes();
-        self.insert(&bytes[..len]);
-    }
-
-    /// Inserts at most 125 bytes.
-    fn insert_masked(&mut self, bytes: &[u8], mask: Option<Mask>) {
-        let mut masked = [0; MAX_CONTROL];
-        let masked = &mut masked[..bytes.len()];
-        masked.copy_from_slice(bytes);
-        if let Some(mut mask) = mask {
-            mask.apply(masked);
-        }
-        self.insert(masked);
-    }
-
-    fn report(&mut self, error: Utf8Error) {
-        (self.edit)(Edit::IllFormed(error));
     }
 }

@@ -46,6 +46,8 @@ pub(super) struct Frames {
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     header: FrameHeader,
+    /// The offset of the header on the wire.
+    start: u64,
     /// Positioned at the next byte of the payload.
     mask: Mask,
     left: u64,
@@ -83,6 +85,8 @@ pub(super) struct Data {
     /// The offset of the range on the wire, and in the message.
     pub(super) wire: u64,
     pub(super) offset: u64,
+    /// The offset of the frame on the wire.
+    pub(super) frame: u64,
     /// Whether it is of the first frame of the message.
     pub(super) is_first: bool,
     pub(super) ends_message: bool,
@@ -146,7 +150,8 @@ impl Frames {
     /// Moves after the message that [`short_text`](Self::short_text) found, and returns its data. The slice starts with it.
     #[inline(always)]
     pub(super) fn take_short_text(&mut self, (header, len): (usize, usize)) -> Data {
-        let wire = self.offset.wrapping_add(header as u64);
+        let frame = self.offset;
+        let wire = frame.wrapping_add(header as u64);
         self.offset = wire.wrapping_add(len as u64);
         Data {
             message: Message { is_text: true, is_compressed: false, len: 0 },
@@ -154,6 +159,7 @@ impl Frames {
             mask: None,
             wire,
             offset: 0,
+            frame,
             is_first: true,
             ends_message: true,
             whole_from: Some(0),
@@ -169,12 +175,12 @@ impl Frames {
             None => {
                 let before = *at;
                 let is_new = self.partial_len == 0;
-                let Some(header) = self.read_header(slice, at)? else { return Ok(None) };
+                let Some((header, offset)) = self.read_header(slice, at)? else { return Ok(None) };
                 if is_new {
                     start = Some(before);
                 }
                 let mask = Mask::new(header.mask.unwrap_or_default());
-                Frame { header, mask, left: header.len }
+                Frame { header, start: offset, mask, left: header.len }
             }
         };
         let len = usize::try_from(frame.left).unwrap_or(usize::MAX).min(slice.len() - *at);
@@ -213,15 +219,20 @@ impl Frames {
             mask: header.mask.map(|_| mask),
             wire,
             offset,
+            frame: frame.start,
             is_first: header.opcode != Opcode::Continuation,
             ends_message,
             whole_from: start,
         })))
     }
 
-    /// Reads the rest of a header. Returns `None` if the slice ends inside it.
+    /// Reads the rest of a header. Returns it with its offset on the wire, or `None` if the slice ends inside it.
     #[inline(always)]
-    fn read_header(&mut self, slice: &[u8], at: &mut usize) -> Result<Option<FrameHeader>, FrameError> {
+    fn read_header(
+        &mut self,
+        slice: &[u8],
+        at: &mut usize,
+    ) -> Result<Option<(FrameHeader, u64)>, FrameError> {
         let context = Context {
             sender: self.sender,
             is_in_message: self.message.is_some(),
@@ -246,7 +257,7 @@ impl Frames {
                 self.partial_len = 0;
                 *at += len - before;
                 self.offset = start.wrapping_add(len as u64);
-                Ok(Some(header))
+                Ok(Some((header, start)))
             }
             Ok(None) => {
                 if before == 0 {
@@ -347,6 +358,7 @@ impl Frames {
     #[cold]
     pub(super) fn text_error(&self, data: &Data, error: Utf8Error) -> FrameError {
         let offset = match error.offset.checked_sub(data.offset) {
+            _ if data.message.is_compressed => data.frame,
             Some(position) => data.wire.wrapping_add(position),
             None => self.pending_start,
         };
@@ -359,5 +371,17 @@ impl Frames {
         if (1..=data.range.len()).contains(&pending) {
             self.pending_start = data.wire.wrapping_add((data.range.len() - pending) as u64);
         }
+    }
+}
+
+impl Data {
+    /// Returns the error for the inflated data of a compressed message, up to `message_offset`.
+    #[cold]
+    pub(super) const fn inflated_error(&self, kind: FrameErrorKind, message_offset: u64) -> FrameError {
+        let message_offset = match kind {
+            FrameErrorKind::Text(error) => error.offset,
+            _ => message_offset,
+        };
+        FrameError { offset: self.frame, message_offset, kind }
     }
 }

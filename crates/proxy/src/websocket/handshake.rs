@@ -2,9 +2,9 @@
 
 use alloc::string::String;
 
+use super::header::FrameSender;
+
 /// Whether a client and a server may compress messages through a filter (`permessage-deflate`, RFC 7692).
-///
-/// A filter does not decompress, so it does not look at the text of a compressed message.
 ///
 /// Other extensions may change the payload in other ways, so they are removed under both policies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -15,6 +15,9 @@ pub enum CompressionPolicy {
     Remove,
     /// The offer passes. **Compressed messages are forwarded unchecked.**
     Pass,
+    /// The offer passes. Compressed messages are inflated and checked, by a filter that has an
+    /// [inflater](super::FrameFilter::with_inflater).
+    Inflate,
 }
 
 const DEFLATE: &str = "permessage-deflate";
@@ -45,17 +48,39 @@ impl CompressionPolicy {
         (!kept.is_empty()).then_some(kept)
     }
 
-    /// Returns the policy for a connection, if `extensions` is the value that the server returned in the handshake:
-    /// [`Pass`](Self::Pass) if this is `Pass` and the server accepted compression.
+    /// Returns the policy for a connection, if `extensions` is the value that the server returned in the handshake: this one
+    /// if the server accepted compression and it passes.
     #[must_use]
     pub fn negotiated(self, extensions: &str) -> Self {
-        if self.passed(extensions).next().is_some() { Self::Pass } else { Self::Remove }
+        if self.passed(extensions).next().is_some() { self } else { Self::Remove }
     }
 
     /// Returns the elements that pass.
     fn passed(self, extensions: &str) -> impl Iterator<Item = &str> {
-        let is_passed = move |extension: &&str| self == Self::Pass && is_deflate(extension);
-        elements(extensions).filter(is_passed).filter(|extension| !has_open_quote(extension))
+        let is_passed = move |extension: &&str| self != Self::Remove && is_deflate(extension);
+        parts(extensions, ',').filter(is_passed).filter(|extension| !has_open_quote(extension))
+    }
+}
+
+impl FrameSender {
+    /// Whether a compressed message of this sender may refer to its earlier ones, if `extensions` is the value that the server
+    /// returned in the handshake: `permessage-deflate` without `client_no_context_takeover` or `server_no_context_takeover`.
+    ///
+    /// ```
+    /// use utf8_codec_proxy::websocket::FrameSender;
+    ///
+    /// let accepted = "permessage-deflate; client_no_context_takeover; server_max_window_bits=12";
+    /// assert!(!FrameSender::Client.has_context_takeover(accepted));
+    /// assert!(FrameSender::Server.has_context_takeover(accepted));
+    /// ```
+    pub fn has_context_takeover(self, extensions: &str) -> bool {
+        let parameter = match self {
+            Self::Client => "client_no_context_takeover",
+            Self::Server => "server_no_context_takeover",
+        };
+        let is_set =
+            |extension: &str| parts(extension, ';').skip(1).any(|part| part.eq_ignore_ascii_case(parameter));
+        !parts(extensions, ',').any(|extension| is_deflate(extension) && is_set(extension))
     }
 }
 
@@ -90,12 +115,12 @@ fn has_open_quote(extension: &str) -> bool {
     quotes.is_quoted
 }
 
-/// Splits a list at its commas that are not inside a quoted string.
-fn elements(list: &str) -> impl Iterator<Item = &str> {
+/// Splits a list at each separator that is not inside a quoted string.
+fn parts(list: &str, separator: char) -> impl Iterator<Item = &str> {
     let mut quotes = Quotes::default();
     list.split(move |character| {
         quotes.advance(character);
-        character == ',' && !quotes.is_quoted
+        character == separator && !quotes.is_quoted
     })
     .map(str::trim_ascii)
 }

@@ -1,9 +1,13 @@
 //! The reader of an endpoint.
 
 use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
 use core::iter::FusedIterator;
 
 use bytes::Bytes;
+use utf8_codec::inflate::{InflateError, Inflater};
 use utf8_codec::validator::Mask;
 use utf8_codec::{Counters, ShortStr, TextDecoder, TextPiece, Utf8Error, from_utf8};
 
@@ -40,7 +44,19 @@ use super::header::{FrameSender, Opcode};
 pub struct FrameReader {
     frames: Frames,
     text: TextDecoder,
+    inflation: Option<Box<Inflation>>,
     end: Option<End>,
+}
+
+/// The compressed messages of the sender.
+#[derive(Clone)]
+struct Inflation {
+    inflater: Inflater,
+    /// A piece of a message, returned up to `at`.
+    piece: Vec<u8>,
+    at: usize,
+    /// Whether the inflater has ended the message, of which some text may be pending.
+    is_finished: bool,
 }
 
 /// What the peer sent. FrameEvents are in stream order.
@@ -55,6 +71,10 @@ pub enum FrameEvent<'c> {
     Repaired(ShortStr, Utf8Error),
     /// Data of a binary message, borrowed from the chunk; never empty.
     Binary(&'c [u8]),
+    /// Text of a compressed message; never empty.
+    InflatedText(String),
+    /// Data of a compressed binary message; never empty.
+    InflatedBinary(Vec<u8>),
     /// The end of a message, and whether it was `Text` or `Binary`.
     End(Opcode),
     /// A ping. Reply with a pong with the same payload.
@@ -77,7 +97,7 @@ impl FrameReader {
     pub fn with_decoder(sender: FrameSender, decoder: TextDecoder) -> Self {
         let mut text = decoder.restarted_at(0);
         text.restart();
-        Self { frames: Frames::new(sender), text, end: None }
+        Self { frames: Frames::new(sender), text, inflation: None, end: None }
     }
 
     /// Sets the maximum length of the payload of a data frame. Without it a peer that announces a long frame makes a
@@ -93,6 +113,14 @@ impl FrameReader {
     #[must_use]
     pub const fn with_max_message_length(mut self, bytes: u64) -> Self {
         self.frames.max_message_length = bytes;
+        self
+    }
+
+    /// Inflates compressed messages. Without an inflater they are errors. See [Compression](super#compression).
+    #[must_use]
+    pub fn with_inflater(mut self, inflater: Inflater) -> Self {
+        self.frames.passes_compressed = true;
+        self.inflation = Some(Box::new(Inflation { inflater, piece: Vec::new(), at: 0, is_finished: false }));
         self
     }
 
@@ -115,6 +143,10 @@ impl FrameReader {
     pub fn finish(&mut self) -> Result<(), FrameError> {
         let result = self.frames.finish(self.end.take());
         self.text.restart();
+        if let Some(inflation) = &mut self.inflation {
+            inflation.inflater.restart();
+            inflation.start_message();
+        }
         result
     }
 
@@ -139,8 +171,9 @@ impl FrameReader {
 pub struct FrameEvents<'r, 'c> {
     reader: &'r mut FrameReader,
     rest: &'c mut [u8],
-    /// A part of a text message that is not returned completely: the bytes after those in `text`, and the end.
+    /// A part of a message that is not returned completely.
     data: Option<Data>,
+    /// What is left of that part, compressed if the message is.
     text: &'c [u8],
     /// Whether all of a text message was returned, and its end was not.
     is_whole: bool,
@@ -152,7 +185,7 @@ impl<'c> FrameEvents<'_, 'c> {
     /// `data`.
     #[inline(always)]
     fn short_text(&mut self) -> Option<&'c str> {
-        let FrameReader { frames, text, end } = &mut *self.reader;
+        let FrameReader { frames, text, end, .. } = &mut *self.reader;
         if self.data.is_some() || end.is_some() || !text.is_past_start() {
             return None;
         }
@@ -198,9 +231,10 @@ impl<'c> FrameEvents<'_, 'c> {
                     if let Some(mut mask) = data.mask {
                         mask.apply(payload);
                     }
-                    let (payload, is_text) = (&*payload, data.message.is_text);
+                    let payload = &*payload;
+                    let is_decoded = data.message.is_text || data.message.is_compressed;
                     self.data = Some(data);
-                    if is_text {
+                    if is_decoded {
                         self.text = payload;
                     } else if !payload.is_empty() {
                         return Ok(Some(FrameEvent::Binary(payload)));
@@ -219,6 +253,9 @@ impl FrameReader {
         data: &Data,
         rest: &mut &'c [u8],
     ) -> Result<Option<FrameEvent<'c>>, FrameError> {
+        if data.message.is_compressed {
+            return self.next_inflated(data, rest);
+        }
         if data.message.is_text {
             while !rest.is_empty() {
                 let (piece, taken) = self.text.take_piece(rest);
@@ -252,6 +289,48 @@ impl FrameReader {
         }
     }
 
+    /// Returns the next event of a part of a compressed message, of which `rest` is not inflated yet.
+    fn next_inflated<'c>(
+        &mut self,
+        data: &Data,
+        rest: &mut &[u8],
+    ) -> Result<Option<FrameEvent<'c>>, FrameError> {
+        let Self { frames, text, inflation: Some(inflation), .. } = self else { return Ok(None) };
+        let is_text = data.message.is_text;
+        loop {
+            let left = &inflation.piece[inflation.at..];
+            if left.is_empty() {
+                match inflation.take_piece(rest) {
+                    Ok(true) => continue,
+                    Ok(false) => break,
+                    Err(error) => return Err(inflation.error(data, error)),
+                }
+            }
+            if !is_text {
+                return Ok(Some(FrameEvent::InflatedBinary(core::mem::take(&mut inflation.piece))));
+            }
+            let (piece, taken) = text.take_piece(left);
+            inflation.at += taken;
+            if let Some(piece) = piece {
+                return inflated(frames, data, piece).map(Some);
+            }
+        }
+        if !data.ends_message {
+            return Ok(None);
+        }
+        if !core::mem::replace(&mut inflation.is_finished, true) {
+            inflation.inflater.finish().map_err(|error| inflation.error(data, error))?;
+        }
+        if is_text {
+            if let Some(piece) = text.finish() {
+                return inflated(frames, data, piece).map(Some);
+            }
+            text.restart();
+        }
+        inflation.start_message();
+        Ok(Some(FrameEvent::End(if is_text { Opcode::Text } else { Opcode::Binary })))
+    }
+
     #[cold]
     fn control(&mut self, opcode: Opcode) -> FrameEvent<'static> {
         let payload = self.frames.control_payload();
@@ -266,6 +345,46 @@ impl FrameReader {
             Opcode::Ping => FrameEvent::Ping(Bytes::copy_from_slice(payload)),
             _ => FrameEvent::Pong(Bytes::copy_from_slice(payload)),
         }
+    }
+}
+
+/// Returns an event with a piece of the text of a compressed message.
+fn inflated<'c>(frames: &Frames, data: &Data, piece: TextPiece<'_>) -> Result<FrameEvent<'c>, FrameError> {
+    match piece {
+        TextPiece::Text(text) => Ok(FrameEvent::InflatedText(text.into())),
+        TextPiece::Seam(character) => Ok(FrameEvent::Seam(character)),
+        TextPiece::Repaired(text, error) => Ok(FrameEvent::Repaired(text, error)),
+        TextPiece::IllFormed(error) => Err(frames.text_error(data, error)),
+    }
+}
+
+impl Inflation {
+    fn start_message(&mut self) {
+        self.piece.clear();
+        (self.at, self.is_finished) = (0, false);
+    }
+
+    /// Takes the next piece of the message. Returns whether there is one.
+    fn take_piece(&mut self, rest: &mut &[u8]) -> Result<bool, InflateError> {
+        self.at = 0;
+        self.piece.clear();
+        let piece = self.inflater.take_piece(rest)?;
+        self.piece.extend_from_slice(piece.unwrap_or_default());
+        Ok(piece.is_some())
+    }
+
+    fn error(&self, data: &Data, error: InflateError) -> FrameError {
+        data.inflated_error(error.into(), self.inflater.written())
+    }
+}
+
+/// Does not show the data.
+impl fmt::Debug for Inflation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inflation")
+            .field("inflater", &self.inflater)
+            .field("held", &(self.piece.len() - self.at))
+            .finish_non_exhaustive()
     }
 }
 

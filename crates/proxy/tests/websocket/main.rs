@@ -1,6 +1,7 @@
 //! Frames of WebSocket connections.
 #![allow(missing_docs)]
 
+mod compression;
 mod filter;
 mod frames;
 mod reader;
