@@ -12,6 +12,8 @@ use crate::support::{Rng, some_partitions};
 
 const LIMIT: u64 = 4 << 20;
 
+type Compress = fn(&[u8]) -> Vec<u8>;
+
 fn model() -> Model {
     Model { messages: vec![vec![(1, Kind::String), (2, Kind::Message(0))]] }
 }
@@ -135,7 +137,7 @@ fn only_a_message_with_an_error_is_not_compressed_anymore() {
     let policy = ErrorPolicy::Substitute(Ascii::QUESTION_MARK);
     for round in 0..200 {
         let (mut input, mut expected) = (Vec::new(), Vec::new());
-        let (compress, deflate): (fn(&[u8]) -> Vec<u8>, fn() -> Deflate) =
+        let (compress, deflate): (Compress, fn() -> Deflate) =
             if round % 2 == 0 { (gzip, Deflate::gzip) } else { (zlib, Deflate::zlib) };
         for _ in 0..rng.below(5) {
             let message = model().message(&mut rng, 0, 30, 2);

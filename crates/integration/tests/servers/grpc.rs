@@ -129,8 +129,7 @@ async fn grpcio(
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(has_grpcio), ignore = "grpcio is not installed")]
 async fn grpcio_reports_the_code() {
-    let layers =
-        [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::new().with_rules(rejecting())];
+    let layers = [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::new().with_rules(rejecting())];
     let found = grpcio("call", layers).await;
     let rejected = "messages with a length prefix are not accepted";
     assert_eq!(
