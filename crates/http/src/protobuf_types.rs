@@ -137,7 +137,7 @@ impl Protobuf {
             let filter =
                 GrpcFilter::new(message.clone()).with_protocol(protocol).with_compressed_messages(codings);
             match inflater {
-                Some(inflater) => filter.with_inflate(inflater),
+                Some(inflater) => filter.with_inflater(inflater),
                 None => filter,
             }
         };

@@ -396,7 +396,7 @@ impl BodyRules {
     /// gRPC-Web in base64 under a policy that repairs.
     ///
     /// Without errors a message is forwarded as it came. A repaired one is not compressed, so the length of the body changes;
-    /// for this a message is held until its end ([`GrpcFilter::with_inflate`](crate::protobuf::GrpcFilter::with_inflate)).
+    /// for this a message is held until its end ([`GrpcFilter::with_inflater`](crate::protobuf::GrpcFilter::with_inflater)).
     #[cfg(feature = "inflate")]
     #[must_use]
     pub const fn with_inflated_messages(mut self, max_length: u64) -> Self {

@@ -11,13 +11,16 @@ use crate::edit::{Edit, LineError, RejectedLine};
 
 const ENDING: LineEnding = LineEnding::LfOrCrLf;
 
+/// Returns the text of a line that is not UTF-8.
+type Decode = dyn Fn(&[u8]) -> String + Send + Sync;
+
 /// Passes lines of UTF-8 and replaces the others by their decoded text. Lines end with LF.
 ///
 /// Unlike [`LineFilter`](crate::LineFilter) it keeps the bytes of an ill-formed line, because their meaning depends on all of
 /// them.
 #[derive(Clone)]
 pub(super) struct DecodedLines {
-    decode: Arc<dyn Fn(&[u8]) -> String + Send + Sync>,
+    decode: Arc<Decode>,
     max_length: usize,
     /// The number of the line, counted from 1.
     number: u64,
@@ -30,7 +33,7 @@ pub(super) struct DecodedLines {
 }
 
 impl DecodedLines {
-    pub(super) fn new(max_length: usize, decode: Arc<dyn Fn(&[u8]) -> String + Send + Sync>) -> Self {
+    pub(super) fn new(max_length: usize, decode: Arc<Decode>) -> Self {
         Self { decode, max_length, number: 1, offset: 0, held: Vec::new(), skipped: false }
     }
 
@@ -96,7 +99,7 @@ impl DecodedLines {
             self.reject(edit);
         }
         match from_utf8(&self.held) {
-            Ok(line) if line.is_empty() => {}
+            Ok("") => {}
             Ok(line) => edit(Edit::Insert(line.as_bytes())),
             Err(mut error) => {
                 error.offset += self.offset - self.held.len() as u64;

@@ -63,7 +63,7 @@ impl OnError {
 
 /// Decodes single lines of a stream, apart from those that are UTF-8.
 #[derive(Clone, Debug)]
-pub(super) struct LineDecoder(FallbackDecoder);
+pub(super) struct LineDecoder(Box<FallbackDecoder>);
 
 impl LineDecoder {
     fn new(name: &str) -> Result<Self, String> {
@@ -71,7 +71,7 @@ impl LineDecoder {
         let mut decoder = decoder(name)?.with_limit(usize::MAX);
         // Past the start of a stream, where `FF FE` would be a BOM.
         decoder.feed_into(b"\n", &mut String::new());
-        Ok(Self(decoder))
+        Ok(Self(Box::new(decoder)))
     }
 
     /// Returns the text of a line, with its terminator if it has one.

@@ -146,7 +146,7 @@ impl GrpcFilter {
     /// without errors is then forwarded as it came, and another one repaired, not compressed, with its new length. A message
     /// without any bytes has no text, and is forwarded.
     #[must_use]
-    pub fn with_inflate(self, inflater: Inflater) -> Self {
+    pub fn with_inflater(self, inflater: Inflater) -> Self {
         Self { inflater: Some(Box::new(inflater)), ..self }
     }
 
@@ -161,7 +161,7 @@ impl GrpcFilter {
     }
 
     /// Validates the next bytes of the body and calls `edit` for each edit, same as [`StringFilter::feed_with`]. Only a
-    /// [compressed message](Self::with_inflate) is held, and may change its length.
+    /// [compressed message](Self::with_inflater) is held, and may change its length.
     ///
     /// # Errors
     ///
@@ -320,7 +320,7 @@ impl GrpcFilter {
     }
 
     /// Repairs a complete body with any policy, same as [`StringFilter::repair`]. Compressed messages that pass are not
-    /// changed. Those with an error are [inflated](Self::with_inflate), together at most up to the limit of one message.
+    /// changed. Those with an error are [inflated](Self::with_inflater), together at most up to the limit of one message.
     ///
     /// # Errors
     ///

@@ -12,6 +12,8 @@ use crate::support::{Rng, some_partitions};
 
 const LIMIT: u64 = 4 << 20;
 
+type Compress = fn(&[u8]) -> Vec<u8>;
+
 fn model() -> Model {
     Model { messages: vec![vec![(1, Kind::String), (2, Kind::Message(0))]] }
 }
@@ -27,7 +29,7 @@ fn frame(flag: u8, message: &[u8]) -> Vec<u8> {
 fn filter(schema: &Schema, policy: ErrorPolicy, deflate: Deflate) -> GrpcFilter {
     let decoder = TextDecoder::new().with_error_policy(policy);
     let message = StringFilter::with_decoder(schema, "test.M0", decoder).unwrap();
-    GrpcFilter::new(message).with_inflate(Inflater::new(deflate).with_max_length(LIMIT))
+    GrpcFilter::new(message).with_inflater(Inflater::new(deflate).with_max_length(LIMIT))
 }
 
 /// Returns what is forwarded, the offsets of the errors that are repaired, and the error.
@@ -135,7 +137,7 @@ fn only_a_message_with_an_error_is_not_compressed_anymore() {
     let policy = ErrorPolicy::Substitute(Ascii::QUESTION_MARK);
     for round in 0..200 {
         let (mut input, mut expected) = (Vec::new(), Vec::new());
-        let (compress, deflate): (fn(&[u8]) -> Vec<u8>, fn() -> Deflate) =
+        let (compress, deflate): (Compress, fn() -> Deflate) =
             if round % 2 == 0 { (gzip, Deflate::gzip) } else { (zlib, Deflate::zlib) };
         for _ in 0..rng.below(5) {
             let message = model().message(&mut rng, 0, 30, 2);
@@ -195,7 +197,7 @@ fn a_bomb_costs_at_most_the_limit() {
     let with_limit = |policy, limit| {
         let decoder = TextDecoder::new().with_error_policy(policy);
         let message = StringFilter::with_decoder(&schema, "test.M0", decoder).unwrap();
-        GrpcFilter::new(message).with_inflate(Inflater::new(Deflate::gzip()).with_max_length(limit))
+        GrpcFilter::new(message).with_inflater(Inflater::new(Deflate::gzip()).with_max_length(limit))
     };
     // A field of 32 MiB of bytes that the schema does not know, after an ill-formed string.
     let mut bomb = b"\x0A\x01\xFF\x1A\x80\x80\x80\x10".to_vec();
