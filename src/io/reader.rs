@@ -390,7 +390,8 @@ impl Input {
     pub fn space(&mut self) -> &mut [u8] {
         self.bytes.resize(Self::CAPACITY, 0);
         self.bytes.copy_within(self.from..self.to, 0);
-        (self.from, self.to) = (0, self.to - self.from);
+        self.to -= self.from;
+        self.from = 0;
         &mut self.bytes[self.to..]
     }
 
