@@ -84,8 +84,8 @@ impl<R> Utf8Reader<R> {
         &self.text.decoder
     }
 
-    inner_accessors!(
-        inner: R,
+    io_accessors!(
+        R,
         "inner reader",
         "Bytes that are read from it directly are missing in the text.",
         "Bytes that were read from it but not returned are lost: see [`into_parts`](Self::into_parts)."
