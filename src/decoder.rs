@@ -162,7 +162,8 @@ impl Utf8Decoder {
         let Some(start) = self.state.boundary() else { return "" };
         let (text, state) = kernels::plain_prefix(start, chunk);
         let taken = text.len() + usize::from(state.pending_len());
-        (self.offset, self.state) = (self.offset.wrapping_add(taken as u64), state);
+        self.offset = self.offset.wrapping_add(taken as u64);
+        self.state = state;
         text
     }
 
@@ -180,7 +181,8 @@ impl Utf8Decoder {
             TextEnd::Unfinished(state) => (chunk.len(), state, false),
             TextEnd::IllFormed(_) => (text.len(), ScanState::START, true),
         };
-        (self.offset, self.state) = (before.wrapping_add(taken as u64), state);
+        self.offset = before.wrapping_add(taken as u64);
+        self.state = state;
         (text, is_before_error)
     }
 
@@ -197,7 +199,8 @@ impl Utf8Decoder {
             (None, TextEnd::Unfinished(state)) => (text, chunk.len(), state, false),
             (None, TextEnd::IllFormed(_)) => (text, text.len(), ScanState::START, true),
         };
-        (self.offset, self.state) = (self.offset.wrapping_add(taken as u64), state);
+        self.offset = self.offset.wrapping_add(taken as u64);
+        self.state = state;
         (text, is_before_error)
     }
 

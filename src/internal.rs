@@ -20,8 +20,6 @@ pub use crate::validator::validate_masked;
 #[cfg(feature = "std")]
 pub mod io {
     pub use crate::io::blocking::{fill_blocking, ready, uninterrupted};
-    #[cfg(feature = "futures-io")]
-    pub use crate::io::futures::poll_read_futures;
     #[cfg(any(feature = "futures-io", feature = "tokio-io"))]
     pub use crate::io::pinned::poll_ready;
     pub use crate::io::reader::{Input, ReadState};

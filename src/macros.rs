@@ -1,21 +1,16 @@
 //! Macros for code that many types share: names, and accessors of the inner value.
 
-/// The name of a variant, if no other is set.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! name_of {
-    ($variant:ident) => {
-        stringify!($variant)
-    };
-    ($variant:ident $name:literal) => {
-        $name
-    };
-}
-
 /// Declares an enum of kinds with their names.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! kinds {
+    // The name of a variant, which is its identifier if no other is set.
+    (@name $variant:ident) => {
+        stringify!($variant)
+    };
+    (@name $variant:ident $name:literal) => {
+        $name
+    };
     ($(#[$meta:meta])* pub enum $type:ident { $($(#[$doc:meta])* $variant:ident $(= $name:literal)?,)* }) => {
         $(#[$meta])*
         pub enum $type {
@@ -29,7 +24,7 @@ macro_rules! kinds {
             /// Returns the name, for logs and protocols.
             pub const fn as_str(self) -> &'static str {
                 match self {
-                    $(Self::$variant => $crate::name_of!($variant $($name)?),)*
+                    $(Self::$variant => $crate::kinds!(@name $variant $($name)?),)*
                 }
             }
         }
@@ -138,6 +133,22 @@ macro_rules! inner_accessors {
         #[doc = concat!("Returns the ", $what, ". ", $of_mut)]
         pub const fn get_mut(&mut self) -> &mut $type {
             &mut self.$inner
+        }
+    };
+}
+
+/// The accessors of the inner reader or writer of an adapter that may be pinned.
+#[cfg(feature = "std")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! io_accessors {
+    ($type:ident, $what:literal, $of_mut:literal, $of_into:literal) => {
+        $crate::inner_accessors!(inner: $type, $what, $of_mut, $of_into);
+
+        #[doc = concat!("Returns the ", $what, ", pinned. ", $of_mut)]
+        #[cfg(any(feature = "futures-io", feature = "tokio-io"))]
+        pub fn get_pin_mut(self: core::pin::Pin<&mut Self>) -> core::pin::Pin<&mut $type> {
+            self.project().inner
         }
     };
 }

@@ -330,7 +330,8 @@ const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
                     class = class.with_sequences([leads, some, thirds]);
                     some = 0;
                 }
-                (some, thirds) = (some | bit, thirds_of_second);
+                some |= bit;
+                thirds = thirds_of_second;
             }
         }
         if some != 0 {

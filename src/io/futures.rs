@@ -1,22 +1,7 @@
 //! The traits of futures-io.
 
-use core::pin::Pin;
-use core::task::{Context, Poll};
-use std::io;
-
-use futures_io::AsyncRead;
-
 use super::reader::{ReadState, Utf8Reader};
 use super::writer::Utf8Writer;
-
-/// Reads into `space`. Returns the number of bytes.
-pub fn poll_read_futures<R: AsyncRead>(
-    inner: Pin<&mut R>,
-    cx: &mut Context<'_>,
-    space: &mut [u8],
-) -> Poll<io::Result<usize>> {
-    inner.poll_read(cx, space)
-}
 
 /// Implements the traits of futures-io for a reader and a writer.
 #[doc(hidden)]
@@ -34,7 +19,7 @@ macro_rules! impl_futures_traits {
                 }
                 let mut this = self.project();
                 let ready = $crate::internal::io::poll_ready(this.text, cx, |cx, space| {
-                    $crate::internal::io::poll_read_futures(this.inner.as_mut(), cx, space)
+                    this.inner.as_mut().poll_read(cx, space)
                 });
                 core::task::ready!(ready)?;
                 let mut read = 0;
@@ -46,13 +31,7 @@ macro_rules! impl_futures_traits {
             }
         }
 
-        $crate::impl_async_traits!(
-            $io,
-            $crate::internal::io::poll_read_futures,
-            $reader,
-            $writer,
-            poll_close {}
-        );
+        $crate::impl_async_traits!($io, $io::AsyncRead::poll_read, $reader, $writer, poll_close {});
     };
 }
 

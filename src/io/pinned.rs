@@ -3,32 +3,8 @@
 use core::task::{Context, Poll, ready};
 use std::io;
 
-use super::reader::{ReadState, Utf8Reader};
-use super::writer::Utf8Writer;
+use super::reader::ReadState;
 use crate::budget::Budget;
-
-/// Adds the accessor of the inner reader or writer, pinned.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! pinned_accessor {
-    ($adapter:ident, $doc:literal) => {
-        impl<I> $adapter<I> {
-            #[doc = $doc]
-            pub fn get_pin_mut(self: core::pin::Pin<&mut Self>) -> core::pin::Pin<&mut I> {
-                self.project().inner
-            }
-        }
-    };
-}
-
-pinned_accessor!(
-    Utf8Reader,
-    "Returns the inner reader, pinned. Bytes that are read from it directly are missing from the text."
-);
-pinned_accessor!(
-    Utf8Writer,
-    "Returns the inner writer, pinned. Bytes that are written to it directly may be inserted inside a character."
-);
 
 /// Reads with `read` until there is text, or until the text has ended.
 pub fn poll_ready(

@@ -84,8 +84,8 @@ impl<R> Utf8Reader<R> {
         &self.text.decoder
     }
 
-    inner_accessors!(
-        inner: R,
+    io_accessors!(
+        R,
         "inner reader",
         "Bytes that are read from it directly are missing from the text.",
         "Bytes that were read from it but not returned are lost: see [`into_parts`](Self::into_parts)."
@@ -390,7 +390,8 @@ impl Input {
     pub fn space(&mut self) -> &mut [u8] {
         self.bytes.resize(Self::CAPACITY, 0);
         self.bytes.copy_within(self.from..self.to, 0);
-        (self.from, self.to) = (0, self.to - self.from);
+        self.to -= self.from;
+        self.from = 0;
         &mut self.bytes[self.to..]
     }
 

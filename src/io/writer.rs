@@ -78,8 +78,8 @@ impl<W> Utf8Writer<W> {
         &self.text.decoder
     }
 
-    inner_accessors!(
-        inner: W,
+    io_accessors!(
+        W,
         "inner writer",
         "Bytes that are written to it directly may be inserted inside a character.",
         "Bytes that were not forwarded yet are lost."

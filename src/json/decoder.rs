@@ -206,7 +206,8 @@ impl<'d, 'c> JsonPieces<'d, 'c> {
             }
             while self.plain > 0 {
                 let (part, taken) = self.decoder.take_run(&self.rest[..self.plain], run);
-                (self.rest, self.plain) = (&self.rest[taken..], self.plain - taken);
+                self.rest = &self.rest[taken..];
+                self.plain -= taken;
                 if part.is_some() {
                     return part;
                 }
@@ -297,7 +298,8 @@ impl<'d, 'c> JsonPieces<'d, 'c> {
         let bytes = self.text.as_bytes();
         if !self.escapes.pending().is_empty() {
             let (piece, taken) = self.escapes.resume(self.decoder, bytes);
-            (self.returned, self.searched) = (taken, taken);
+            self.returned = taken;
+            self.searched = taken;
             self.search();
             if piece.is_none() {
                 self.escapes.end = self.decoder.valid_up_to();
@@ -360,7 +362,9 @@ impl<'c> Iterator for JsonPieces<'_, 'c> {
                 self.rest = self.rest.get(taken..).unwrap_or_default();
                 match piece {
                     Some(TextPiece::Text(text)) => {
-                        (self.text, self.returned, self.searched) = (text, 0, 0);
+                        self.text = text;
+                        self.returned = 0;
+                        self.searched = 0;
                         self.search();
                     }
                     Some(TextPiece::Seam(it)) => self.escapes.waiting = Some(TextPiece::Seam(it)),

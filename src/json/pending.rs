@@ -65,7 +65,8 @@ impl Escapes {
     /// Discards the unfinished escape.
     #[inline]
     pub const fn clear(&mut self) {
-        (self.len, self.waiting) = (0, None);
+        self.len = 0;
+        self.waiting = None;
     }
 
     /// Returns the number of errors, and how many of them were repaired.
@@ -106,7 +107,8 @@ impl Escapes {
     /// Keeps an unfinished escape, which ends at the offset `end`.
     #[inline]
     pub(super) fn keep(&mut self, bytes: &[u8], end: u64) {
-        (self.len, self.end) = (0, end);
+        self.len = 0;
+        self.end = end;
         self.start = end.wrapping_sub(bytes.len() as u64);
         self.append(bytes);
     }

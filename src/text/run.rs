@@ -164,7 +164,8 @@ impl Run {
     /// Called before a run that follows text of this length and an error, or before an error.
     #[inline]
     pub const fn follow(&mut self, text: usize) {
-        (self.limit, self.clean_steps) = (Some(StepLimit::after(text)), 0);
+        self.limit = Some(StepLimit::after(text));
+        self.clean_steps = 0;
     }
 
     /// Whether the next bytes are close to an error.
@@ -177,7 +178,9 @@ impl Run {
     #[inline]
     const fn clear(&mut self, offset: u64) {
         self.text.clear();
-        (self.count, self.start, self.len) = (0, offset, 0);
+        self.count = 0;
+        self.start = offset;
+        self.len = 0;
     }
 
     /// Decodes the start of a chunk, which starts between characters at `offset`, and repairs its errors. The policy is
@@ -318,13 +321,15 @@ impl Run {
                     Some(next_kind) if text.len() <= last_start => kind = ErrorKind::of(next_kind),
                     _ => break,
                 }
-                (rejected, bytes) = (next, 1);
+                rejected = next;
+                bytes = 1;
                 taken += 1;
             }
             clean_steps = 0;
         }
         text.keep();
-        (self.count, self.len) = (MOST_REPAIRS - repairs.len(), taken);
+        self.count = MOST_REPAIRS - repairs.len();
+        self.len = taken;
         self.clean_steps = clean_steps;
         if clean_steps >= limit.steps || taken == 0 {
             self.limit = None;

@@ -67,8 +67,8 @@ impl<R> TranscodeReader<R> {
         &self.text.transcoder
     }
 
-    utf8_codec::inner_accessors!(
-        inner: R,
+    utf8_codec::io_accessors!(
+        R,
         "inner reader",
         "Bytes that are read from it directly are missing from the text.",
         "Bytes that were read from it but not returned are lost: see [`into_parts`](Self::into_parts)."
@@ -226,8 +226,8 @@ impl<W> TranscodeWriter<W> {
         &self.text.transcoder
     }
 
-    utf8_codec::inner_accessors!(
-        inner: W,
+    utf8_codec::io_accessors!(
+        W,
         "inner writer",
         "Bytes that are written to it directly may be inserted before text that was written earlier.",
         "Bytes that were not forwarded yet are lost."
@@ -312,17 +312,6 @@ impl ConvertingOutput {
 
 utf8_codec::impl_read!(TranscodeReader);
 utf8_codec::impl_write!(TranscodeWriter);
-
-#[cfg(any(feature = "futures-io", feature = "tokio-io"))]
-utf8_codec::pinned_accessor!(
-    TranscodeReader,
-    "Returns the inner reader, pinned. Bytes that are read from it directly are missing from the text."
-);
-#[cfg(any(feature = "futures-io", feature = "tokio-io"))]
-utf8_codec::pinned_accessor!(
-    TranscodeWriter,
-    "Returns the inner writer, pinned. Bytes that are written to it directly may be inserted before text that was written earlier."
-);
 
 #[cfg(feature = "tokio-io")]
 mod tokio {

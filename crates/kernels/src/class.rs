@@ -73,7 +73,8 @@ impl Class {
         while bit < Self::PRODUCTS {
             let growth = products[bit].growth(&product);
             if growth < least {
-                (best, least) = (bit, growth);
+                best = bit;
+                least = growth;
             }
             bit += 1;
         }

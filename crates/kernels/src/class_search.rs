@@ -148,7 +148,8 @@ mod tests {
                     // Longer than a group of blocks, because some kernels test a group at once.
                     let mut bytes = [b'a'; 300];
                     let at = usize::from(first.wrapping_add(second));
-                    (bytes[at], bytes[at + 1]) = (first, second);
+                    bytes[at] = first;
+                    bytes[at + 1] = second;
                     bytes[at + 2] = 0x80 | second >> 2;
                     let expected = expected(&bytes, &class);
                     assert_eq!(

@@ -109,7 +109,8 @@ impl Positions {
     }
 
     fn search(&mut self, kernel: Kernel, bytes: &[u8], byte: u8) {
-        (self.base, self.next) = (self.searched, 0);
+        self.base = self.searched;
+        self.next = 0;
         let found = kernel.find_all(bytes.get(self.base..).unwrap_or(&[]), byte, &mut self.found);
         self.count = found.count;
         self.searched += found.searched;

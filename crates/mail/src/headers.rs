@@ -132,7 +132,9 @@ impl HeaderReader {
 
     /// Returns the declarations of the header and resets the reader.
     pub(super) fn declared(&mut self) -> Declared {
-        (self.line, self.len, self.envelope) = (0, 0, true);
+        self.line = 0;
+        self.len = 0;
+        self.envelope = true;
         self.field.clear();
         core::mem::take(&mut self.declared)
     }
@@ -220,7 +222,8 @@ impl HeaderReader {
             let next = self.field.split_off(self.line);
             let next_at = self.field_at + self.line as u64;
             self.end_field();
-            (self.field, self.field_at) = (next, next_at);
+            self.field = next;
+            self.field_at = next_at;
         }
     }
 

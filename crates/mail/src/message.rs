@@ -399,7 +399,8 @@ impl MessageValidator {
         self.reading = if is_utf8 {
             self.text(encoding, offset, start.undeclared, None)
         } else {
-            (verdict.kind, verdict.characters) = (PartKind::OtherText, None);
+            verdict.kind = PartKind::OtherText;
+            verdict.characters = None;
             Reading::OtherText(Box::new(self.transfer(encoding, offset)))
         };
         self.content(&start.wire, offset);

@@ -196,7 +196,8 @@ impl MultipartSplitter {
 
     /// Reads the first byte of a line.
     fn begin_line(&mut self, byte: u8) {
-        (self.held_break, self.is_line_start) = (0, true);
+        self.held_break = 0;
+        self.is_line_start = true;
         self.state = if byte == b'-' && !self.open.is_empty() { State::Candidate } else { State::Text };
     }
 
@@ -208,7 +209,8 @@ impl MultipartSplitter {
             return None;
         }
         if is_complete && byte == b'-' {
-            (self.held_break, self.is_line_start) = (self.held.len(), true);
+            self.held_break = self.held.len();
+            self.is_line_start = true;
             self.state = State::Candidate;
             return None;
         }
@@ -376,7 +378,8 @@ impl MultipartSplitter {
         let content = self.take(rest, end - line_break);
         self.hold(rest, line_break);
         if candidate.is_some() {
-            (self.held_break, self.is_line_start) = (line_break, line_break > 0);
+            self.held_break = line_break;
+            self.is_line_start = line_break > 0;
             self.state = State::Candidate;
         } else if line_break > 0 {
             self.state = State::Break;

@@ -19,8 +19,8 @@ use crate::text::{Counters, TextDecoder};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// A codec for server-sent events. It reads [`Event`]s, and writes [`Event`], [`Comment`] and
-/// [`Retry`]. The [module](super) describes the format.
+/// A codec for server-sent events. It reads [`Event`]s, and writes [`Event`], [`Comment`](super::Comment) and
+/// [`Retry`](super::Retry). The [module](super) describes the format.
 ///
 /// # Errors
 ///

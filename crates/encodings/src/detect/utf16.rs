@@ -57,7 +57,8 @@ impl Prefix {
         self.taken += chunk.len() as u64;
         if self.is_full() && self.is_short_of_evidence(chunk) {
             // UTF-16 is excluded, so the units need not be counted.
-            (self.little.impossible, self.big.impossible) = (true, true);
+            self.little.impossible = true;
+            self.big.impossible = true;
             return;
         }
         let mut rest = chunk;

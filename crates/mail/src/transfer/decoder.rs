@@ -134,7 +134,8 @@ impl TransferDecoder {
 
     /// Starts another body in the same encoding, `offset` bytes into the stream, after the end of a body.
     pub(crate) const fn restart(&mut self, offset: u64) {
-        (self.offset, self.decoded) = (offset, 0);
+        self.offset = offset;
+        self.decoded = 0;
     }
 
     /// Returns the encoding.

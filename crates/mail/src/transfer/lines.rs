@@ -46,7 +46,8 @@ impl LineMeter {
     pub(super) fn set_max(&mut self, max: usize) {
         if self.max != usize::MAX {
             self.first = if self.first == self.max { max } else { self.first.min(max) };
-            (self.bound, self.max) = (self.first, max);
+            self.bound = self.first;
+            self.max = max;
         }
     }
 

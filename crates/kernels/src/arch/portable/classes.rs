@@ -55,7 +55,8 @@ pub(crate) fn find_class_with(
                     if !is_clean(next, group) {
                         break;
                     }
-                    (end, test) = (end + GROUP, next);
+                    end += GROUP;
+                    test = next;
                 }
             }
             if bytes.len() - end >= GROUP + 2 {
