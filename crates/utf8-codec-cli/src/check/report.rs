@@ -1,6 +1,7 @@
 //! Writes reports to stdout, in all formats.
 
 mod command;
+mod digits;
 mod excerpt;
 mod human;
 mod json;

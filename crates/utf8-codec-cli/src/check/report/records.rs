@@ -7,6 +7,7 @@ use std::io::Write;
 
 use serde_json::Value;
 
+use super::digits::push_number;
 use super::services::Identity;
 use crate::check::diagnostic::{Diagnostic, Message, Problem};
 use crate::escape::{self, github_value};
@@ -40,28 +41,6 @@ fn push_json(out: &mut Vec<u8>, diagnostic: &Diagnostic) {
     out.push(b'"');
     push_message(out, diagnostic, |message| members(&message.into()));
     out.push(b'"');
-}
-
-/// Appends a number. The formatting functions of std take several times as long.
-pub(super) fn push_number(out: &mut Vec<u8>, mut number: u64) {
-    if number < 10 {
-        return out.push(b'0' + number as u8);
-    }
-    let mut digits = [0; 20];
-    let mut start = digits.len();
-    // Two digits at a time, so that half as many divisions depend on each other.
-    while number >= 10 {
-        start -= 2;
-        let pair = (number % 100) as u8;
-        digits[start] = b'0' + pair / 10;
-        digits[start + 1] = b'0' + pair % 10;
-        number /= 100;
-    }
-    if number > 0 {
-        start -= 1;
-        digits[start] = b'0' + number as u8;
-    }
-    out.extend_from_slice(&digits[start..]);
 }
 
 /// Appends parts of an object, each of them and then a number. Inlined, so that a part is copied without a call.

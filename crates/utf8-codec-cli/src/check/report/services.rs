@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::records::push_number;
+use super::digits::push_number;
 use crate::check::diagnostic::Diagnostic;
 use crate::escape::github_value;
 
