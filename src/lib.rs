@@ -53,7 +53,10 @@
 //! add types and never change a result. `tracing` emits an event with the offset, the kind and the length of each error, and
 //! never a byte of the input.
 // This page links to modules that exist only if their features are enabled.
-#![cfg_attr(not(all(feature = "codec", feature = "stream")), allow(rustdoc::broken_intra_doc_links))]
+#![cfg_attr(
+    not(all(feature = "codec", feature = "inflate", feature = "stream")),
+    allow(rustdoc::broken_intra_doc_links)
+)]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -4,6 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use test_support::websocket::{Rules, SENDERS, facts, read};
 use utf8_codec::Ascii;
+use utf8_codec::inflate::{Deflate, Inflater};
 use utf8_codec_fuzz::Input;
 use utf8_codec_proxy::Edit;
 use utf8_codec_proxy::websocket::{CompressionPolicy, FrameEvent, FrameFilter, FrameReader};
@@ -40,6 +41,17 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(again.items, expected.items);
     let error = result.err().map(facts);
     assert_eq!((error, filter.is_closed()), (expected.error, expected.is_closed));
+
+    // With an inflater the verdict is that of the reader, however the stream is divided.
+    let inflater = Inflater::new(Deflate::permessage());
+    let mut filter = FrameFilter::new(rules.sender).with_inflater(inflater.clone());
+    let mut result = Ok(());
+    for chunk in input.chunks() {
+        result = filter.feed_with(chunk, |_| {});
+    }
+    let mut reader = FrameReader::new(rules.sender).with_inflater(inflater);
+    let by_reader = reader.feed(&mut input.bytes.to_vec()).find_map(Result::err);
+    assert_eq!((result.err(), filter.is_closed()), (by_reader, reader.is_closed()));
 
     // The reader has no compressed messages and no such repair.
     let expected = read(input.bytes, Rules { compressed: false, substitute: None, ..rules });

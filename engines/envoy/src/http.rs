@@ -9,9 +9,7 @@ use utf8_codec_engines::config::Settings;
 use utf8_codec_engines::plan::{
     Check, Content, Outcome, Tunnel, Verdict, check_trailers, decide, is_grpc, is_head, status,
 };
-use utf8_codec_engines::websocket::{
-    EXTENSIONS, Extensions, WebSocket, extensions, is_handshake,
-};
+use utf8_codec_engines::websocket::{EXTENSIONS, Extensions, WebSocket, extensions, is_handshake};
 use utf8_codec_engines::{FrameSender, MessageKind, Reason, Rejection, from_utf8};
 
 use crate::abi::{body_status, body_type, header_type, headers_status, trailers_status};

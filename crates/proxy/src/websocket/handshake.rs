@@ -144,11 +144,26 @@ mod tests {
             ("permessage-deflate; a=\"b\\\", x-mux", None),
             ("x; a=\"b\", permessage-deflate", Some("permessage-deflate")),
         ] {
-            assert_eq!(CompressionPolicy::Pass.edit(value).as_deref(), kept, "{value}");
-            let negotiated = CompressionPolicy::Pass.negotiated(value);
-            assert_eq!(negotiated == CompressionPolicy::Pass, kept.is_some(), "{value}");
+            for policy in [CompressionPolicy::Pass, CompressionPolicy::Inflate] {
+                assert_eq!(policy.edit(value).as_deref(), kept, "{value}");
+                assert_eq!(policy.negotiated(value) == policy, kept.is_some(), "{value}");
+            }
             assert_eq!(CompressionPolicy::Remove.edit(value), None, "{value}");
             assert_eq!(CompressionPolicy::Remove.negotiated(value), CompressionPolicy::Remove, "{value}");
+        }
+    }
+
+    #[test]
+    fn only_a_parameter_of_permessage_deflate_ends_the_takeover() {
+        for (value, client, server) in [
+            ("permessage-deflate", true, true),
+            ("permessage-deflate;CLIENT_NO_CONTEXT_TAKEOVER ;server_max_window_bits=9", false, true),
+            ("x; client_no_context_takeover, permessage-deflate; server_no_context_takeover", true, false),
+            ("permessage-deflate; a=\"; client_no_context_takeover\"", true, true),
+            ("permessage-deflate; client_no_context_takeovers", true, true),
+        ] {
+            assert_eq!(FrameSender::Client.has_context_takeover(value), client, "{value}");
+            assert_eq!(FrameSender::Server.has_context_takeover(value), server, "{value}");
         }
     }
 }
