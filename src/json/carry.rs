@@ -3,7 +3,7 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 
-use kernels::Positions;
+use kernels::{Positions, count};
 
 use super::escape::{self, Escape};
 use super::strings::EscapePolicy;
@@ -64,7 +64,8 @@ impl SurrogateCarry {
         let Some(text) = string.strip_prefix('"').and_then(|text| text.strip_suffix('"')) else {
             return Cow::Borrowed(string);
         };
-        if text.is_empty() {
+        // Most strings have no escape, and are shorter than what `Positions` has to prepare.
+        if text.is_empty() || self.half.is_none() && count::byte(text.as_bytes(), b'\\') == 0 {
             return Cow::Borrowed(string);
         }
         let mut joined = Joined { text, copied: 0, out: String::new() };

@@ -215,7 +215,7 @@ impl Bench {
                     }),
                     plain_lines(runtime, &deltas),
                 ];
-                let goal = goal(0.7).because("each string is searched for an escape at its end");
+                let goal = goal(0.7).because("each string is searched for an escape");
                 self.row(scenario, corpus.name(), deltas.len(), contenders, goal);
             }
             let output: String = strings.iter().map(|text| text.replace('\n', " ") + "\n").collect();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use h2::client::SendRequest;
 use h2::ext::Protocol;
-use h2::{Reason, RecvStream};
+use h2::{Reason, RecvStream, SendStream};
 use http::{Method, Request, Response};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -98,13 +98,13 @@ async fn client(gateway: &Gateway) -> SendRequest<Bytes> {
 }
 
 /// Sends `CONNECT` and these pieces, after the response if it does not come from `/late`. Returns the status and the data
-/// of the response.
+/// of the response, and the open stream.
 async fn connect(
     client: &SendRequest<Bytes>,
     path: &str,
     protocol: Option<&'static str>,
     pieces: &[&'static [u8]],
-) -> Result<(u16, Vec<u8>), h2::Error> {
+) -> Result<(u16, Vec<u8>, SendStream<Bytes>), h2::Error> {
     let uri = if protocol.is_some() { format!("http://a{path}") } else { "a:80".to_owned() };
     let mut request = Request::builder().method(Method::CONNECT).uri(uri).body(()).unwrap();
     if let Some(protocol) = protocol {
@@ -128,7 +128,7 @@ async fn connect(
     if status == 200 {
         read(&mut stream, &mut data).await;
     }
-    Ok((status, data))
+    Ok((status, data, body))
 }
 
 async fn next(received: &mut UnboundedReceiver<Vec<u8>>) -> (String, Option<u16>) {
@@ -147,7 +147,8 @@ async fn well_formed_messages_pass_in_both_directions() {
     for path in ["/", "/late"] {
         for cut in 1..GOOD.len() {
             let (head, tail) = GOOD.split_at(cut);
-            let (status, data) = connect(&client, path, Some("websocket"), &[head, tail]).await.unwrap();
+            let (status, data, _stream) =
+                connect(&client, path, Some("websocket"), &[head, tail]).await.unwrap();
             assert_eq!((status, parse(&data)), (200, ("naïve".to_owned(), Some(1000))), "{path} {cut}");
             assert_eq!(next(&mut received).await, ("naïve".to_owned(), Some(1000)), "{path} {cut}");
         }
@@ -161,7 +162,7 @@ async fn an_ill_formed_message_of_a_client_closes_both_directions() {
     let client = client(&gateway).await;
     for cut in 1..ILL_FORMED.len() {
         let (head, tail) = ILL_FORMED.split_at(cut);
-        let (status, data) = connect(&client, "/", Some("websocket"), &[head, tail]).await.unwrap();
+        let (status, data, _stream) = connect(&client, "/", Some("websocket"), &[head, tail]).await.unwrap();
         assert_eq!((status, parse(&data)), (200, (String::new(), Some(1007))), "{cut}");
         assert_eq!(next(&mut received).await, ("naïvecaf".to_owned(), Some(1007)), "{cut}");
     }
@@ -172,8 +173,10 @@ async fn an_ill_formed_message_of_a_server_closes_both_directions() {
     let (upstream, mut received) = server(ILL_FORMED_OF_SERVER).await;
     let gateway = gateway(upstream);
     let client = client(&gateway).await;
-    let (status, data) = connect(&client, "/", Some("websocket"), &[b"", GOOD]).await.unwrap();
+    let (status, data, mut stream) = connect(&client, "/", Some("websocket"), &[]).await.unwrap();
     assert_eq!((status, parse(&data)), (200, ("naïvecaf".to_owned(), Some(1007))));
+    // The server receives its close frame in place of what the client sends next.
+    stream.send_data(Bytes::from_static(GOOD), false).unwrap();
     assert_eq!(next(&mut received).await.1, Some(1007));
 }
 
@@ -184,7 +187,7 @@ async fn an_ill_formed_message_before_the_response_is_rejected() {
     let client = client(&gateway).await;
     for cut in 1..ILL_FORMED.len() {
         let (head, tail) = ILL_FORMED.split_at(cut);
-        let (status, _) = connect(&client, "/late", Some("websocket"), &[head, tail]).await.unwrap();
+        let (status, ..) = connect(&client, "/late", Some("websocket"), &[head, tail]).await.unwrap();
         assert_eq!(status, 400, "{cut}");
     }
 }

@@ -10,7 +10,6 @@ use std::vec::Vec;
 use utf8_codec::Counters;
 use utf8_codec::inflate::Inflater;
 
-use self::compressed::set_length;
 use super::edit::{Edits, StringEdit};
 use super::error::{ProtobufError, ProtobufErrorKind};
 use super::strings::{MAX_LENGTH, StringFilter};
@@ -414,6 +413,13 @@ enum Content {
 
 /// The length of the flag and the length before a message.
 const PREFIX: usize = 5;
+
+/// Sets the length of the message that ends a buffer, whose prefix is at this position.
+fn set_length(out: &mut [u8], prefix: usize) {
+    let start = prefix + PREFIX;
+    let len = (out.len() - start) as u32;
+    out[start - 4..start].copy_from_slice(&len.to_be_bytes());
+}
 
 /// The messages of a valid body, with their flags.
 struct Messages<'b>(&'b [u8]);

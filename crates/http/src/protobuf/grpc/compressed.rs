@@ -8,7 +8,7 @@ use std::vec::Vec;
 use utf8_codec::ErrorPolicy;
 use utf8_codec::inflate::{InflateError, Inflater};
 
-use super::{COMPRESSED, Content, GrpcFilter, Messages, PREFIX, State};
+use super::{COMPRESSED, Content, GrpcFilter, Messages, PREFIX, State, set_length};
 use crate::protobuf::edit::{Edits, StringEdit};
 use crate::protobuf::error::{ProtobufError, ProtobufErrorKind};
 use crate::protobuf::strings::StringFilter;
@@ -185,11 +185,4 @@ fn end(
 /// Returns the error after the text so far.
 fn failed(message: &StringFilter, error: InflateError) -> ProtobufError {
     message.error(message.offset(), ProtobufErrorKind::Inflate(error))
-}
-
-/// Sets the length of the message that ends a buffer, whose prefix is at this position.
-pub(super) fn set_length(out: &mut [u8], prefix: usize) {
-    let start = prefix + PREFIX;
-    let len = (out.len() - start) as u32;
-    out[start - 4..start].copy_from_slice(&len.to_be_bytes());
 }
