@@ -24,9 +24,9 @@ impl FromStr for Source {
         let Some((first, named)) = names.split_once(',') else {
             return Ok(Self::One(names.parse()?));
         };
-        let first: NamedEncoding = first.parse()?;
-        let named: NamedEncoding = named.parse()?;
-        if first != Encoding::Utf8.into() || named != named.encoding().into() {
+        let (first, named): (NamedEncoding, NamedEncoding) = (first.parse()?, named.parse()?);
+        let is_plain = |charset: NamedEncoding| charset == charset.encoding().into();
+        if first != Encoding::Utf8.into() || !is_plain(named) {
             return Err("two encodings are utf-8 and one of lines that are not UTF-8".to_owned());
         }
         match FallbackDecoder::new(named.encoding(), Scope::Line) {
