@@ -139,16 +139,19 @@ impl LogLimit {
         }
     }
 
+    fn rate_of(&self, address: Option<IpAddr>) -> f64 {
+        if address.is_some() { self.rate / 10.0 } else { self.rate }
+    }
+
     fn take(&self, address: Option<IpAddr>, now: Instant) -> Result<u64, ()> {
         let all_rate = self.rate;
-        let rate_of = |address: Option<IpAddr>| if address.is_some() { all_rate / 10.0 } else { all_rate };
-        let one_rate = rate_of(address);
+        let one_rate = self.rate_of(address);
         let State { all, addresses, held_back } = &mut *lock(&self.state);
         all.fill(all_rate, now);
         if addresses.len() >= MAX_ADDRESSES && !addresses.contains_key(&address) {
             // A full bucket without suppressed lines is the same as a new one, so it is dropped.
             addresses.retain(|&address, bucket| {
-                let rate = rate_of(address);
+                let rate = self.rate_of(address);
                 bucket.fill(rate, now);
                 bucket.tokens < rate * BURST || bucket.held_back > 0
             });

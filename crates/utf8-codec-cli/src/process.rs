@@ -23,27 +23,23 @@ impl Collector for Process {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         // After the name of the program, which may contain spaces and parentheses. The first of these is the third field.
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        let seconds = |number: usize| Some(fields.get(number - 3)?.parse::<f64>().ok()? / TICKS_PER_SECOND);
-        if let (Some(user), Some(system)) = (seconds(14), seconds(15)) {
+        if let (Some(user), Some(system)) = (seconds(&fields, 14), seconds(&fields, 15)) {
             let counter = ConstCounter::new(user + system);
             let help = "CPU time of the process, in user and in system mode";
             let kind = counter.metric_type();
             counter.encode(encoder.encode_descriptor("process_cpu_seconds", help, None, kind)?)?;
         }
-        let kibibytes = |name: &str| {
-            Some(value_of(&status, name)?.trim_end_matches("kB").trim().parse::<u64>().ok()? << 10)
-        };
-        let start = boot_time().zip(seconds(22)).map(|(boot, start)| boot + start);
+        let start = boot_time().zip(seconds(&fields, 22)).map(|(boot, start)| boot + start);
         for (name, help, value) in [
             (
                 "process_resident_memory_bytes",
                 "Memory of the process in RAM",
-                kibibytes("VmRSS:").map(|it| it as f64),
+                bytes_of(&status, "VmRSS:").map(|it| it as f64),
             ),
             (
                 "process_virtual_memory_bytes",
                 "Virtual memory of the process",
-                kibibytes("VmSize:").map(|it| it as f64),
+                bytes_of(&status, "VmSize:").map(|it| it as f64),
             ),
             ("process_open_fds", "Open file descriptors", open_descriptors().map(|it| it as f64)),
             ("process_max_fds", "The soft limit of open file descriptors", max_descriptors()),
@@ -61,6 +57,16 @@ impl Collector for Process {
 /// Returns the rest of the line that starts with `name`.
 fn value_of<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim)
+}
+
+/// Returns the time in a field of `/proc/self/stat`, by the number of the field, which is 3 or more.
+fn seconds(fields: &[&str], number: usize) -> Option<f64> {
+    Some(fields.get(number - 3)?.parse::<f64>().ok()? / TICKS_PER_SECOND)
+}
+
+/// Returns a size in `/proc/self/status`, in bytes.
+fn bytes_of(status: &str, name: &str) -> Option<u64> {
+    Some(value_of(status, name)?.trim_end_matches("kB").trim().parse::<u64>().ok()? << 10)
 }
 
 /// Returns the time of the start of the system, in seconds since the Unix epoch.

@@ -83,7 +83,7 @@ impl DetectArgs {
             let rules = [rule("encoding", "none", "The encoding of a file", "Informational, not an error.")];
             sarif_start(&mut out, &rules.into_iter().collect()).map_err(cannot_write)?;
         }
-        let turn = Turn::new(Receiver {
+        let turn = Turn::new(ReportWriter {
             inputs: &inputs,
             out,
             format: self.format,
@@ -97,7 +97,8 @@ impl DetectArgs {
                 detect(&mut content, declaration::kind_of(&input.path), !input.is_named)
             }));
         });
-        let Receiver { mut out, status, notifications, .. } = turn.into_receiver().map_err(cannot_write)?;
+        let ReportWriter { mut out, status, notifications, .. } =
+            turn.into_receiver().map_err(cannot_write)?;
         if self.format == Format::Sarif {
             sarif_end(&mut out, &notifications, 0).map_err(cannot_write)?;
         }
@@ -157,7 +158,7 @@ fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -
     Ok(Report { detection, summary, controls, candidates })
 }
 
-struct Receiver<'i> {
+struct ReportWriter<'i> {
     inputs: &'i [Input],
     out: BufWriter<io::Stdout>,
     format: Format,
@@ -168,7 +169,7 @@ struct Receiver<'i> {
     notifications: Notifications,
 }
 
-impl Receive<io::Result<Report>> for Receiver<'_> {
+impl Receive<io::Result<Report>> for ReportWriter<'_> {
     fn receive(&mut self, file: usize, report: io::Result<Report>) -> io::Result<()> {
         let path: &Path = self.inputs.get(file).map_or(Path::new(""), |input| &input.path);
         match report {
@@ -191,7 +192,7 @@ impl Receive<io::Result<Report>> for Receiver<'_> {
     }
 }
 
-impl Receiver<'_> {
+impl ReportWriter<'_> {
     fn write(&mut self, path: &Path, report: &Report) -> io::Result<()> {
         match self.format {
             Format::Human => writeln!(self.out, "{}: {}", name_of(path), escape::text(&report.in_words())),
