@@ -2,9 +2,9 @@
 
 usage: otlp_peer.py SCHEMA
 
-Writes the schema, and prints the ports of the receiver for HTTP and gRPC. For each line `http PORT` or `grpc PORT` on its standard
-input, it exports a batch through this port, with one ill-formed string, and prints whether the exporter succeeded, and whether the
-receiver has `nothing`, the `repaired` batch, or `other` requests.
+Writes the schema, and prints the ports of the receiver for HTTP and gRPC. For each line `http PORT`, `grpc PORT` or `gzip PORT`, which
+is gRPC with compression, on its standard input, it exports a batch through this port, with one ill-formed string, and prints whether
+the exporter succeeded, and whether the receiver has `nothing`, the `repaired` batch, or `other` requests.
 """
 
 import contextlib
@@ -163,11 +163,16 @@ Path(sys.argv[1]).write_bytes(descriptor_set())
 print(receiver.http.server_port, receiver.grpc_port, flush=True)
 for line in sys.stdin:
     kind, port = line.split()
-    port = breaking_proxy(int(port))
     if kind == "http":
-        exporter = HttpExporter(f"http://127.0.0.1:{port}/v1/traces")
+        exporter = HttpExporter(f"http://127.0.0.1:{breaking_proxy(int(port))}/v1/traces")
+    elif kind == "grpc":
+        exporter = GrpcExporter(f"http://127.0.0.1:{breaking_proxy(int(port))}", insecure=True)
     else:
-        exporter = GrpcExporter(f"http://127.0.0.1:{port}", insecure=True)
+        exporter = GrpcExporter(f"http://127.0.0.1:{port}", insecure=True, compression=grpc.Compression.Gzip)
+        # A proxy cannot break what is compressed.
+        exporter._client.Export = exporter._channel.unary_unary(
+            METHOD, request_serializer=lambda request: request.SerializeToString().replace(MARK, ILL_FORMED)
+        )
     ok = exporter.export(spans) is SpanExportResult.SUCCESS
     known = {"[]": "nothing", str([repaired]): "repaired"}
     print(json.dumps({"ok": ok, "received": known.get(str(receiver.requests), "other")}), flush=True)
