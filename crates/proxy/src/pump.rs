@@ -105,6 +105,52 @@ pub(super) struct Pump {
     between_lines: bool,
 }
 
+/// What the edits of a piece change.
+struct Piece<'p, O> {
+    direction: RelayDirection,
+    report_only: bool,
+    /// The bytes of the buffer before the piece.
+    head: &'p mut [u8],
+    slice: &'p [u8],
+    pending: &'p mut Pending,
+    flow: &'p mut RelayFlow,
+    replies: &'p mut Vec<u8>,
+    observer: &'p mut O,
+}
+
+impl<O: RelayObserver> Piece<'_, O> {
+    /// Inlined, because text in another encoding has an error in every few bytes. An error that is passed in memory is read
+    /// before its parts have arrived there.
+    #[inline(always)]
+    fn edit(&mut self, edit: Edit<'_>) {
+        if let Edit::IllFormed(error) = edit {
+            self.flow.ill_formed += 1;
+            self.observer.ill_formed(self.direction, error);
+        } else {
+            self.change(edit);
+        }
+    }
+
+    #[inline(never)]
+    fn change(&mut self, edit: Edit<'_>) {
+        match edit {
+            Edit::Pass(_) | Edit::Insert(_) if self.report_only => {}
+            Edit::Pass(range) => self.pending.pass(self.head, self.slice, range),
+            Edit::Insert(bytes) => self.pending.insert(self.head, self.slice, bytes),
+            Edit::LineRejected(line) => {
+                self.flow.rejected_lines += 1;
+                if let Some(reply) = self.observer.rejected_line(self.direction, line) {
+                    if !self.report_only {
+                        self.replies.extend_from_slice(&reply);
+                    }
+                }
+            }
+            // `edit` has counted it.
+            Edit::IllFormed(_) => {}
+        }
+    }
+}
+
 impl Pump {
     pub(super) fn new(direction: RelayDirection, setup: Setup) -> Self {
         Self {
@@ -372,25 +418,11 @@ impl Pump {
         let slice = &slice[..rest.len()];
         let slice = &slice[..setup.stage.piece_len(slice)];
         rest.start += slice.len();
-        let result = setup.stage.take(slice, self.ended, |edit| match edit {
-            Edit::Pass(_) | Edit::Insert(_) if setup.report_only => {}
-            Edit::Pass(range) => pending.pass(head, slice, range),
-            Edit::Insert(bytes) => pending.insert(head, slice, bytes),
-            Edit::IllFormed(error) => {
-                flow.ill_formed += 1;
-                observer.ill_formed(direction, error);
-            }
-            Edit::LineRejected(line) => {
-                flow.rejected_lines += 1;
-                if let Some(reply) = observer.rejected_line(direction, line) {
-                    if !setup.report_only {
-                        replies.extend_from_slice(&reply);
-                    }
-                }
-            }
-        });
-        if setup.report_only && !slice.is_empty() {
-            pending.pass(head, slice, 0..slice.len());
+        let report_only = setup.report_only;
+        let mut piece = Piece { direction, report_only, head, slice, pending, flow, replies, observer };
+        let result = setup.stage.take(slice, self.ended, |edit| piece.edit(edit));
+        if report_only && !slice.is_empty() {
+            piece.pending.pass(piece.head, slice, 0..slice.len());
         }
         result
     }
