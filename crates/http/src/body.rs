@@ -6,8 +6,8 @@ use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
+use http::HeaderMap;
 use http::header::{CONTENT_TYPE, EXPECT};
-use http::{HeaderMap, HeaderValue};
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use utf8_codec::TextDecoder;
@@ -195,7 +195,8 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let mut this = self.project();
-        let (mut budget, mut read) = (Budget::new(), None);
+        let mut budget = Budget::new();
+        let mut read = None;
         loop {
             if matches!(this.state, State::Done) {
                 return Poll::Ready(None);
@@ -387,8 +388,7 @@ impl BodyRules {
 /// Whether a message may turn out to be empty. One with `Expect` has content. A client of gRPC or a Connect stream may
 /// wait for the response before it sends the first message.
 pub(crate) fn may_be_empty(headers: &HeaderMap, body: &impl Body) -> bool {
-    let is_stream = |value: &HeaderValue| is_length_prefixed_value(value.as_bytes());
     body.size_hint().lower() == 0
         && !headers.contains_key(EXPECT)
-        && !headers.get_all(CONTENT_TYPE).iter().any(is_stream)
+        && !headers.get_all(CONTENT_TYPE).iter().any(|value| is_length_prefixed_value(value.as_bytes()))
 }

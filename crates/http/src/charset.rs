@@ -78,8 +78,14 @@ impl CharsetDecoder {
             Some(subset) => transcoder.with_subset(subset),
             None => transcoder,
         };
-        let (policy, rest) = (text.error_policy(), Bytes::new());
-        Self { transcoder, policy, rest, is_ended: false, is_full: false, error: None }
+        Self {
+            transcoder,
+            policy: text.error_policy(),
+            rest: Bytes::new(),
+            is_ended: false,
+            is_full: false,
+            error: None,
+        }
     }
 }
 
@@ -94,7 +100,8 @@ impl KindFilter for CharsetDecoder {
 
     fn next(&mut self) -> Option<Result<Bytes, RejectReason>> {
         // The buffer grows and is reused after ill-formed sequences, so that its bytes are zeroed only once.
-        let (mut text, mut filled) = (Vec::new(), 0);
+        let mut text = Vec::new();
+        let mut filled = 0;
         while self.error.is_none()
             && filled < CHUNK
             && (!self.rest.is_empty() || self.is_ended || self.is_full)

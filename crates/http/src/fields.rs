@@ -187,12 +187,15 @@ impl<'h> ContentFields<'h> {
 
     #[cfg(feature = "inflate")]
     fn add_message_encoding(&mut self, value: &[u8]) {
-        let is = |other: &[u8]| value.trim_ascii().eq_ignore_ascii_case(other);
-        let given = match () {
-            () if is(b"identity") || is(b"") => MessageEncoding::Identity,
-            () if is(b"gzip") => MessageEncoding::Gzip,
-            () if is(b"deflate") => MessageEncoding::Zlib,
-            () => MessageEncoding::Other,
+        let name = value.trim_ascii();
+        let given = if name.is_empty() || name.eq_ignore_ascii_case(b"identity") {
+            MessageEncoding::Identity
+        } else if name.eq_ignore_ascii_case(b"gzip") {
+            MessageEncoding::Gzip
+        } else if name.eq_ignore_ascii_case(b"deflate") {
+            MessageEncoding::Zlib
+        } else {
+            MessageEncoding::Other
         };
         let is_same = self.message_encoding.is_none_or(|before| before == given);
         self.message_encoding = Some(if is_same { given } else { MessageEncoding::Other });
@@ -255,17 +258,18 @@ impl<'h> From<&'h HeaderMap> for ContentFields<'h> {
 
 /// Returns what the codings of a field do to the bytes.
 fn coding(value: &[u8]) -> Coding {
-    let of_name = |name: &[u8]| {
-        let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
-        if name.is_empty() || is("identity") {
-            Coding::Identity
-        } else if IGNORED_CODINGS.into_iter().any(is) || labels::is_utf8(name) || labels::is_ascii(name) {
-            Coding::Ignored
-        } else {
-            Coding::Other
-        }
-    };
-    value.split(|byte| *byte == b',').map(|name| of_name(name.trim_ascii())).max().unwrap_or_default()
+    value.split(|byte| *byte == b',').map(|name| coding_of(name.trim_ascii())).max().unwrap_or_default()
+}
+
+fn coding_of(name: &[u8]) -> Coding {
+    let is_ignored = IGNORED_CODINGS.iter().any(|other| name.eq_ignore_ascii_case(other.as_bytes()));
+    if name.is_empty() || name.eq_ignore_ascii_case(b"identity") {
+        Coding::Identity
+    } else if is_ignored || labels::is_utf8(name) || labels::is_ascii(name) {
+        Coding::Ignored
+    } else {
+        Coding::Other
+    }
 }
 
 /// Whether the value is a range. `bytes */9` means that there is no range (RFC 9110 §14.4) and the body is complete.

@@ -1,7 +1,7 @@
 //! The plan for a body and for its header fields.
 
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderValue};
 use utf8_codec::json::{EscapePolicy, JsonStrings};
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 use utf8_codec_media::declared::DocumentKind;
@@ -246,22 +246,24 @@ const DIGESTS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-
 /// `Accept-Ranges`, because ranges of the changed body are not ranges of the original. A change of the length also
 /// invalidates `Content-Length`.
 pub(crate) fn invalidates(name: &str, value: &[u8], change: Change) -> bool {
-    let is = |other: &str| name.eq_ignore_ascii_case(other);
     match change {
         Change::Nothing => false,
-        Change::Length if is("content-length") => true,
+        Change::Length if name.eq_ignore_ascii_case("content-length") => true,
         Change::Bytes | Change::Length => {
-            DIGESTS.into_iter().any(is) || is("accept-ranges") || is("etag") && !value.starts_with(b"W/")
+            DIGESTS.iter().any(|digest| name.eq_ignore_ascii_case(digest))
+                || name.eq_ignore_ascii_case("accept-ranges")
+                || name.eq_ignore_ascii_case("etag") && !value.starts_with(b"W/")
         }
     }
 }
 
 pub(crate) fn remove_invalidated(headers: &mut HeaderMap, change: Change) {
-    let untrue = |(name, value): (&HeaderName, &HeaderValue)| {
-        invalidates(name.as_str(), value.as_bytes(), change).then(|| name.clone())
-    };
-    if change != Change::Nothing {
-        let names: Vec<_> = headers.iter().filter_map(untrue).collect();
-        names.into_iter().for_each(|name| drop(headers.remove(name)));
+    if change == Change::Nothing {
+        return;
+    }
+    let untrue = headers.iter().filter(|(name, value)| invalidates(name.as_str(), value.as_bytes(), change));
+    let names: Vec<_> = untrue.map(|(name, _)| name.clone()).collect();
+    for name in names {
+        headers.remove(name);
     }
 }

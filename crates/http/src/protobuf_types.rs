@@ -127,28 +127,28 @@ impl Protobuf {
         codings: Uncheckable,
         inflater: Option<Inflater>,
     ) -> Option<Self> {
-        let is = |subtype: &str| given.is("application", subtype);
-        if MESSAGES.into_iter().any(is) {
+        if MESSAGES.iter().any(|subtype| given.is("application", subtype)) {
             // Prometheus also has messages with a length before each, and a text format.
             let is_binary = given.parameter("encoding").is_none_or(|it| it.eq_ignore_ascii_case(b"binary"));
             return is_binary.then(|| Self::Message(message.clone()));
         }
-        let filter = |protocol, inflater| {
-            let filter =
-                GrpcFilter::new(message.clone()).with_protocol(protocol).with_compressed_messages(codings);
-            match inflater {
-                Some(inflater) => filter.with_inflater(inflater),
-                None => filter,
-            }
+        let is_web_text = WEB_TEXT.iter().any(|subtype| given.is("application", subtype));
+        let protocol = if is_web_text {
+            GrpcProtocol::GrpcWeb
+        } else {
+            STREAMS.iter().find(|(subtype, _)| given.is("application", subtype))?.1
         };
-        if WEB_TEXT.into_iter().any(is) {
-            // In base64, a message cannot change its length.
-            let is_strict = message.decoder().error_policy() == ErrorPolicy::Strict;
-            let filter = filter(GrpcProtocol::GrpcWeb, inflater.filter(|_| is_strict));
-            return Some(Self::GrpcWebText(WebTextFilter::new(filter)));
+        // In base64, a message cannot change its length.
+        let is_inflated = !is_web_text || message.decoder().error_policy() == ErrorPolicy::Strict;
+        let mut filter =
+            GrpcFilter::new(message.clone()).with_protocol(protocol).with_compressed_messages(codings);
+        if let Some(inflater) = inflater.filter(|_| is_inflated) {
+            filter = filter.with_inflater(inflater);
         }
-        let &(_, protocol) = STREAMS.iter().find(|(subtype, _)| is(subtype))?;
-        Some(Self::Grpc(filter(protocol, inflater)))
+        Some(match is_web_text {
+            true => Self::GrpcWebText(WebTextFilter::new(filter)),
+            false => Self::Grpc(filter),
+        })
     }
 
     /// Whether a repair may change the length, also in a body that is not held.

@@ -68,10 +68,9 @@ impl Deadline {
             }
             *window = Window { end: now + RATE_WINDOW, moved_before: moved };
         }
-        let passed = |time: Option<Instant>| time.is_some_and(|time| time <= now);
-        if passed(self.over) {
+        if has_passed(self.over, now) {
             Some(RelayEnd::TooLong)
-        } else if passed(self.idle) || passed(self.linger) {
+        } else if has_passed(self.idle, now) || has_passed(self.linger, now) {
             Some(RelayEnd::Idle)
         } else {
             None
@@ -83,6 +82,10 @@ impl Deadline {
         let window = self.window.map(|window| window.end);
         [self.idle, self.over, window, self.linger].into_iter().flatten().min()
     }
+}
+
+fn has_passed(time: Option<Instant>, now: Instant) -> bool {
+    time.is_some_and(|time| time <= now)
 }
 
 #[cfg(test)]

@@ -250,7 +250,7 @@ impl Pump {
         R: AsyncRead + Unpin,
         W: AsyncWrite + Unpin,
     {
-        let (read, ill_formed) = (self.flow.read, self.flow.ill_formed);
+        let before = self.flow;
         let mut discarded = 0;
         loop {
             self.state = match self.state {
@@ -272,8 +272,9 @@ impl Pump {
                 State::Done => return Poll::Pending,
             };
         }
-        let cost =
-            (self.flow.read - read) as usize + (self.flow.ill_formed - ill_formed) as usize * ERROR_COST;
+        let read = (self.flow.read - before.read) as usize;
+        let ill_formed = (self.flow.ill_formed - before.ill_formed) as usize;
+        let cost = read + ill_formed * ERROR_COST;
         Poll::Ready((cost + discarded).max(MIN_COST))
     }
 

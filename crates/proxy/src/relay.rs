@@ -322,7 +322,8 @@ impl Relay {
         })
         .await;
 
-        let (requested, responded) = (requests.flow(), responses.flow());
+        let requested = requests.flow();
+        let responded = responses.flow();
         let [first, second] = match first {
             Some(RelayDirection::Responses) => [responses, requests],
             _ => [requests, responses],
@@ -364,9 +365,11 @@ where
     U: AsyncRead + AsyncWrite + Unpin,
 {
     let mut budget = TURN;
-    let (mut request_ready, mut response_ready) = (true, true);
+    let mut request_ready = true;
+    let mut response_ready = true;
     // Whether a direction was not read because the replies to its lines are not written yet.
-    let (mut request_held, mut response_held) = (false, false);
+    let mut request_held = false;
+    let mut response_held = false;
     while request_ready || response_ready {
         if request_ready {
             request_held = responses.has_many_replies();

@@ -60,15 +60,17 @@ impl Stage {
             Self::Text(_) if slice.len() <= TEXT_PIECE => return slice.len(),
             Self::Text(_) => {
                 // A piece that ends inside a character would be copied.
-                let starts_character = |&at: &usize| slice[at] & 0xC0 != 0x80;
-                return (TEXT_PIECE - 3..=TEXT_PIECE).rev().find(starts_character).unwrap_or(TEXT_PIECE);
+                let start = (TEXT_PIECE - 3..=TEXT_PIECE).rev().find(|&at| slice[at] & 0xC0 != 0x80);
+                return start.unwrap_or(TEXT_PIECE);
             }
             Self::Lines(filter) => filter.line_ending(),
             Self::DecodedLines(_) => LineEnding::LfOrCrLf,
         };
         let Some(first) = slice.get(..PIECE) else { return slice.len() };
-        let next = || ending.find(slice, PIECE).map(|(position, len)| position + len);
-        ending.find_last(first).or_else(next).unwrap_or(slice.len())
+        if let Some(end) = ending.find_last(first) {
+            return end;
+        }
+        ending.find(slice, PIECE).map_or(slice.len(), |(position, len)| position + len)
     }
 
     /// Filters the bytes that were read. If `end` is set, ends the stream, and the slice must be empty.

@@ -38,9 +38,8 @@ impl PolicyArgs {
 /// Parses the name of an [`ErrorPolicy`]. The names and their descriptions are those of the library. A character of the
 /// user's choice is not an option, because U+FFFD is what readers of the output know.
 pub(super) fn error_policy() -> impl TypedValueParser<Value = ErrorPolicy> {
-    let policies =
-        || ErrorPolicy::ALL.iter().copied().filter(|policy| !matches!(policy, ErrorPolicy::ReplaceWith(_)));
-    let names = policies().map(|policy| PossibleValue::new(policy.name()).help(policy.summary()));
+    let policies = ErrorPolicy::ALL.iter().filter(|policy| !matches!(policy, ErrorPolicy::ReplaceWith(_)));
+    let names = policies.map(|policy| PossibleValue::new(policy.name()).help(policy.summary()));
     PossibleValuesParser::new(names).try_map(|name| name.parse())
 }
 

@@ -124,8 +124,7 @@ impl Args {
             return Ok(CommandStatus::Success);
         }
         read_stdin_once(&self.inputs)?;
-        let cannot_write_output = |error| self.cannot_write(error);
-        let mut output = OutputFile::open(&self.output).map_err(cannot_write_output)?;
+        let mut output = OutputFile::open(&self.output).map_err(|error| self.cannot_write(error))?;
         let len = self.inputs.iter().map(|input| {
             let metadata = fs::metadata(input).ok()?;
             metadata.is_file().then_some(metadata.len())
@@ -155,7 +154,7 @@ impl Args {
             }
         }
         progress.finish();
-        output.commit(run.replaced).map_err(cannot_write_output)?;
+        output.commit(run.replaced).map_err(|error| self.cannot_write(error))?;
         Ok(CommandStatus::Success)
     }
 

@@ -157,6 +157,15 @@ enum Other {
     Reject,
 }
 
+impl From<Other> for Uncheckable {
+    fn from(other: Other) -> Self {
+        match other {
+            Other::Pass => Self::Pass,
+            Other::Reject => Self::Reject,
+        }
+    }
+}
+
 /// The default of `max_websocket_message`: 64 MiB.
 const MAX_WEBSOCKET_MESSAGE: u64 = 64 << 20;
 
@@ -392,21 +401,17 @@ impl Document {
                 Missing::Reject => MissingCharset::Reject,
             });
         }
-        let uncheckable = |other| match other {
-            Other::Pass => Uncheckable::Pass,
-            Other::Reject => Uncheckable::Reject,
-        };
         if let Some(other) = self.other_charset {
-            rules = rules.with_other_charset(uncheckable(other));
+            rules = rules.with_other_charset(other.into());
         }
         if let Some(other) = self.content_codings {
-            rules = rules.with_content_codings(uncheckable(other));
+            rules = rules.with_content_codings(other.into());
         }
         if let Some(other) = self.content_ranges {
-            rules = rules.with_content_ranges(uncheckable(other));
+            rules = rules.with_content_ranges(other.into());
         }
         if let Some(other) = self.length_prefixed {
-            rules = rules.with_length_prefixed(uncheckable(other));
+            rules = rules.with_length_prefixed(other.into());
         }
         if let Some(limit) = self.protobuf.as_ref().and_then(|messages| messages.max_inflated_message) {
             rules = rules.with_inflated_messages(limit);

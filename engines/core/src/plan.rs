@@ -96,11 +96,12 @@ impl Check {
 
     /// Creates the check of a body from its plan.
     pub fn body(plan: &BodyPlan, rules: &BodyRules, only_reports: bool) -> Self {
-        let filter = || Filter::with_decoder(plan.decoder().clone());
         let kind = match (plan.kind(), plan.json_strings()) {
             (BodyKind::Pass, _) => return Self::pass(),
-            (BodyKind::Json, Some(strings)) => Kind::Text(filter().with_json_strings(strings)),
-            (BodyKind::Text, _) => Kind::Text(filter()),
+            (BodyKind::Json, Some(strings)) => {
+                Kind::Text(Filter::with_decoder(plan.decoder().clone()).with_json_strings(strings))
+            }
+            (BodyKind::Text, _) => Kind::Text(Filter::with_decoder(plan.decoder().clone())),
             _ => Kind::Body(Box::new(BodyFilter::new(plan, rules))),
         };
         let may_change = !only_reports && plan.invalidates("content-digest", b"");
@@ -199,23 +200,25 @@ fn feed_text(filter: &mut Filter, output: &mut Output<'_>, end: bool) -> (u64, O
 
 fn feed_body(filter: &mut BodyFilter, output: &mut Output<'_>, end: bool) -> (u64, Option<MessageReason>) {
     let before = filter.repaired();
-    let mut drain = |filter: &mut BodyFilter| -> Result<(), MessageReason> {
-        while let Some(data) = filter.next() {
-            output.tail.extend_from_slice(&data?);
-        }
-        Ok(())
-    };
     let mut result = Ok(());
     for slice in output.slices {
         filter.push(Bytes::copy_from_slice(slice));
-        result = result.and_then(|()| drain(filter));
+        result = result.and_then(|()| drain(filter, &mut output.tail));
     }
     if end {
         filter.finish();
-        result = result.and_then(|()| drain(filter));
+        result = result.and_then(|()| drain(filter, &mut output.tail));
     }
     let repaired = filter.repaired() - before;
     (repaired, result.err())
+}
+
+/// Appends the output of a filter.
+fn drain(filter: &mut BodyFilter, output: &mut Vec<u8>) -> Result<(), MessageReason> {
+    while let Some(data) = filter.next() {
+        output.extend_from_slice(&data?);
+    }
+    Ok(())
 }
 
 /// The check of the body of an HTTP message, and the header fields to remove.
@@ -393,19 +396,21 @@ pub enum Tunnel {
 impl Tunnel {
     /// Returns the tunnel that the fields of a request ask for.
     pub fn of_request<'f>(fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> Self {
-        let (mut has_upgrade, mut has_option, mut has_body) = (false, false, false);
+        let mut has_upgrade = false;
+        let mut has_option = false;
+        let mut has_body = false;
         for (name, value) in fields {
-            let is = |other: &[u8]| name.eq_ignore_ascii_case(other);
             if name == b":protocol" || name == b":method" && value == b"CONNECT" {
                 return Self::Connect;
             }
-            has_upgrade |= is(b"upgrade");
-            has_option |= is(b"connection")
+            has_upgrade |= name.eq_ignore_ascii_case(b"upgrade");
+            has_option |= name.eq_ignore_ascii_case(b"connection")
                 && value
                     .split(|&byte| byte == b',')
                     .any(|option| option.trim_ascii().eq_ignore_ascii_case(b"upgrade"));
-            has_body |= is(b"transfer-encoding")
-                || is(b"content-length") && value.iter().any(|byte| !matches!(byte, b'0' | b' ' | b'\t'));
+            has_body |= name.eq_ignore_ascii_case(b"transfer-encoding")
+                || name.eq_ignore_ascii_case(b"content-length")
+                    && value.iter().any(|byte| !matches!(byte, b'0' | b' ' | b'\t'));
         }
         match (has_upgrade && has_option, has_body) {
             (false, _) => Self::No,

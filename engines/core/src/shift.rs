@@ -62,8 +62,9 @@ pub fn shift(slices: &mut [&mut [u8]], head: &[u8], kept: usize, gap: usize) -> 
     let fits = kept.min(len - drain - head.len());
     let mut start = 0;
     for slice in &*slices {
-        let position = |at: usize| at.saturating_sub(start).min(slice.len());
-        append.push(&slice[position(fits)..position(kept)]);
+        let from = fits.saturating_sub(start).min(slice.len());
+        let to = kept.saturating_sub(start).min(slice.len());
+        append.push(&slice[from..to]);
         start += slice.len();
     }
     move_right(slices, fits, drain + head.len());

@@ -61,17 +61,9 @@ impl WebSocket {
     /// Creates the check of a connection, unless the settings say that it passes.
     pub fn new(settings: &Settings) -> Option<Self> {
         let limit = settings.max_websocket_message()?;
-        let direction = |sender, message| {
-            let mut filter =
-                FrameFilter::new(sender).with_max_frame_length(limit).with_max_message_length(limit);
-            if let utf8_codec::ErrorPolicy::Substitute(byte) = settings.decoder().error_policy() {
-                filter = filter.with_substitute(byte);
-            }
-            Direction { sender, filter: settings.covers(message).then_some(filter), state: State::Open }
-        };
         Some(Self {
-            client: direction(FrameSender::Client, MessageKind::Request),
-            server: direction(FrameSender::Server, MessageKind::Response),
+            client: Direction::new(settings, limit, FrameSender::Client),
+            server: Direction::new(settings, limit, FrameSender::Server),
             max_message: limit,
             only_reports: settings.only_reports(),
         })
@@ -173,6 +165,18 @@ impl WebSocket {
 }
 
 impl Direction {
+    fn new(settings: &Settings, limit: u64, sender: FrameSender) -> Self {
+        let mut filter = FrameFilter::new(sender).with_max_frame_length(limit).with_max_message_length(limit);
+        if let utf8_codec::ErrorPolicy::Substitute(byte) = settings.decoder().error_policy() {
+            filter = filter.with_substitute(byte);
+        }
+        let message = match sender {
+            FrameSender::Client => MessageKind::Request,
+            FrameSender::Server => MessageKind::Response,
+        };
+        Self { sender, filter: settings.covers(message).then_some(filter), state: State::Open }
+    }
+
     fn take_close(&mut self) -> Option<Vec<u8>> {
         match &mut self.state {
             State::Closing(close) => {

@@ -112,7 +112,8 @@ impl Config {
     }
 
     pub(crate) fn define_http_counter(self, name: &str) -> Option<usize> {
-        let (name, mut id) = (Buffer::new(name.as_bytes()), 0);
+        let name = Buffer::new(name.as_bytes());
+        let mut id = 0;
         // SAFETY: see the documentation of this module. There are no labels.
         let result =
             unsafe { abi::http_filter_config_define_counter(self.0, name, ptr::null_mut(), 0, &mut id) };
@@ -419,11 +420,10 @@ impl Stream {
         body: &str,
         details: &str,
     ) {
-        let field = |(name, value): &(&str, &str)| Header {
+        let mut headers = fields.map(|(name, value)| Header {
             key: Buffer::new(name.as_bytes()),
             value: Buffer::new(value.as_bytes()),
-        };
-        let mut headers = fields.each_ref().map(field);
+        });
         let [body, details] = [body, details].map(|text| Buffer::new(text.as_bytes()));
         // SAFETY: see the documentation of this module.
         unsafe {

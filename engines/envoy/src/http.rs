@@ -378,6 +378,12 @@ impl Filter {
         }
     }
 
+    /// Counts the stream, which is complete.
+    fn ended(&self, stream: Stream) -> u32 {
+        self.shared.counters.ended(stream, &self.uncounted);
+        0
+    }
+
     fn panicked(&self, stream: Stream) {
         self.is_over.set(true);
         self.shared.counters.panicked(stream);
@@ -399,7 +405,8 @@ fn path<'f>(mut fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> Option<&'
 
 /// Changes a received body.
 fn apply(stream: Stream, way: Way, chunks: &Chunks<'_>, outcome: &Outcome) {
-    let (head, kept) = (outcome.head.as_slice(), outcome.kept);
+    let head = outcome.head.as_slice();
+    let kept = outcome.kept;
     let target = (stream, way.received);
     if !head.is_empty() || kept < outcome.len {
         chunks.read(|slices| rewrite(target, slices, head, 0..kept, true));

@@ -166,6 +166,32 @@ impl Filter {
         self.read.set(read);
     }
 
+    /// Checks what the upstream sent.
+    fn written(&self, connection: Connection, len: usize, end: bool) -> u32 {
+        let status = self.data(connection, Side::Write, len, end);
+        if end && status == network_status::CONTINUE {
+            self.linger(connection);
+        }
+        status
+    }
+
+    /// Counts the connection, which is closed, and stops lingering.
+    fn ended(&self, connection: Connection) -> u32 {
+        self.shared.counters.ended(connection, &self.uncounted);
+        match self.read.take() {
+            Direction::Rejected(_) => {}
+            read => self.read.set(read),
+        }
+        network_status::CONTINUE
+    }
+
+    /// Allows the close that [`linger`](Self::linger) deferred.
+    fn lingered(&self, connection: Connection) -> u32 {
+        self.read.set(Direction::Over);
+        connection.disable_close(false);
+        network_status::CONTINUE
+    }
+
     fn panicked(&self, connection: Connection) -> u32 {
         self.read.set(Direction::Over);
         self.write.set(Direction::Over);
@@ -186,7 +212,9 @@ fn apply(connection: Connection, side: Side, chunks: &Chunks<'_>, outcome: &Outc
     if !outcome.tail.is_empty() {
         return repair(connection, side, chunks, outcome);
     }
-    let (head, kept, len) = (outcome.head.as_slice(), outcome.kept, outcome.len);
+    let head = outcome.head.as_slice();
+    let kept = outcome.kept;
+    let len = outcome.len;
     let more = (kept + head.len()).saturating_sub(len);
     let may_be_full = more > 0
         && len >= SLICE
@@ -210,7 +238,8 @@ fn apply(connection: Connection, side: Side, chunks: &Chunks<'_>, outcome: &Outc
 
 /// Changes the buffer if something in it is replaced.
 fn repair(connection: Connection, side: Side, chunks: &Chunks<'_>, outcome: &Outcome) {
-    let (kept, len) = (outcome.kept, outcome.len);
+    let kept = outcome.kept;
+    let len = outcome.len;
     if !pass(connection, side, outcome.head.as_slice(), len) {
         return;
     }
@@ -317,15 +346,8 @@ unsafe extern "C" fn envoy_dynamic_module_on_network_filter_write(
     len: usize,
     end: bool,
 ) -> u32 {
-    let run = |filter: &Filter, connection| {
-        let status = filter.data(connection, Side::Write, len, end);
-        if end && status == network_status::CONTINUE {
-            filter.linger(connection);
-        }
-        status
-    };
     // SAFETY: the pointers are those of this hook.
-    unsafe { hook(envoy, module, run) }
+    unsafe { hook(envoy, module, |filter, connection| filter.written(connection, len, end)) }
 }
 
 #[unsafe(no_mangle)]
@@ -334,16 +356,8 @@ unsafe extern "C" fn envoy_dynamic_module_on_network_filter_event(
     module: ModulePtr,
     _event: u32,
 ) {
-    let run = |filter: &Filter, connection| {
-        filter.shared.counters.ended(connection, &filter.uncounted);
-        match filter.read.take() {
-            Direction::Rejected(_) => {}
-            read => filter.read.set(read),
-        }
-        network_status::CONTINUE
-    };
     // SAFETY: the pointers are those of this hook.
-    unsafe { hook(envoy, module, run) };
+    unsafe { hook(envoy, module, Filter::ended) };
 }
 
 /// The event that [`Linger`] scheduled.
@@ -353,11 +367,6 @@ unsafe extern "C" fn envoy_dynamic_module_on_network_filter_scheduled(
     module: ModulePtr,
     _event: u64,
 ) {
-    let run = |filter: &Filter, connection: Connection| {
-        filter.read.set(Direction::Over);
-        connection.disable_close(false);
-        network_status::CONTINUE
-    };
     // SAFETY: the pointers are those of this hook.
-    unsafe { hook(envoy, module, run) };
+    unsafe { hook(envoy, module, Filter::lingered) };
 }

@@ -22,20 +22,23 @@ pub(crate) unsafe fn new_config<C>(
     of: &str,
     make: impl FnOnce(Settings) -> Result<C, &'static str>,
 ) -> ModulePtr {
-    let make = || {
-        // SAFETY: Envoy's buffer is valid until the hook returns.
-        let settings = Settings::parse(unsafe { json.bytes() }, kind).map_err(|error| error.to_string());
-        match settings.and_then(|settings| make(settings).map_err(str::to_owned)) {
-            Ok(config) => Arc::into_raw(Arc::new(config)).cast(),
-            Err(error) => {
-                log(log_level::ERROR, || {
-                    format!("utf8_codec: the configuration of {of} is rejected: {error}")
-                });
-                ptr::null()
+    // SAFETY: Envoy's buffer is valid until the hook returns.
+    let json = unsafe { json.bytes() };
+    guard(
+        || {
+            let settings = Settings::parse(json, kind).map_err(|error| error.to_string());
+            match settings.and_then(|settings| make(settings).map_err(str::to_owned)) {
+                Ok(config) => Arc::into_raw(Arc::new(config)).cast(),
+                Err(error) => {
+                    log(log_level::ERROR, || {
+                        format!("utf8_codec: the configuration of {of} is rejected: {error}")
+                    });
+                    ptr::null()
+                }
             }
-        }
-    };
-    guard(make, ptr::null)
+        },
+        ptr::null,
+    )
 }
 
 /// Returns a configuration with a reference count of its own.
@@ -69,8 +72,8 @@ pub(crate) unsafe fn destroy_config<C>(config: ModulePtr) {
 /// Same as for [`config`].
 pub(crate) unsafe fn new_filter<C, F>(shared: ModulePtr, make: impl FnOnce(Arc<C>) -> F) -> ModulePtr {
     // SAFETY: the caller guarantees the requirements.
-    let make = || Box::into_raw(Box::new(make(unsafe { config(shared) }))).cast_const().cast();
-    guard(make, ptr::null)
+    let config = unsafe { config(shared) };
+    guard(|| Box::into_raw(Box::new(make(config))).cast_const().cast(), ptr::null)
 }
 
 /// Destroys a filter.

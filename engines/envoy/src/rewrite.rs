@@ -94,10 +94,10 @@ pub(crate) fn rewrite(
 /// Returns the parts of the slices whose positions in their concatenation are in `range`.
 pub(crate) fn within<'s>(slices: &[&'s [u8]], range: Range<usize>) -> impl Iterator<Item = &'s [u8]> {
     slices.iter().scan(0, move |start, slice| {
-        let position = |at: usize| at.saturating_sub(*start).min(slice.len());
-        let part = &slice[position(range.start)..position(range.end)];
+        let from = range.start.saturating_sub(*start).min(slice.len());
+        let to = range.end.saturating_sub(*start).min(slice.len());
         *start += slice.len();
-        Some(part)
+        Some(&slice[from..to])
     })
 }
 

@@ -156,15 +156,16 @@ impl Exchange {
 
     /// The response after a panic.
     pub(crate) fn panicked(&mut self) -> Answer {
+        const GRPC: [(&str, &str); 3] =
+            [("content-type", "application/grpc"), ("grpc-status", "13"), ("grpc-message", "")];
         (self.record.verdict, self.record.direction, self.record.reason) = (Some("panicked"), None, None);
         self.request = Request::Rejected(500);
-        let grpc = || [("content-type", "application/grpc"), ("grpc-status", "13"), ("grpc-message", "")];
         Answer {
             status: 500,
             content_type: "application/problem+json",
             body: r#"{"type":"about:blank","title":"Internal Server Error","status":500}"#.into(),
             accept_encoding: None,
-            grpc: self.is_grpc.then(|| Box::new(grpc().map(|(name, value)| (name, value.into())))),
+            grpc: self.is_grpc.then(|| Box::new(GRPC.map(|(name, value)| (name, value.into())))),
         }
     }
 }
@@ -186,13 +187,13 @@ impl Record {
 
     /// The value of the variable `$utf8_<name>`.
     pub(crate) fn value(&self, variable: Variable) -> Option<String> {
-        let position = || self.reason.as_ref()?.offset_and_len();
+        let position = self.reason.as_ref().and_then(Reason::offset_and_len);
         match variable {
             Variable::Verdict => self.verdict.map(str::to_owned),
             Variable::Direction => self.direction.map(str::to_owned),
             Variable::Kind => self.reason.as_ref().map(|reason| reason.kind().to_owned()),
-            Variable::Offset => position().map(|(offset, _)| offset.to_string()),
-            Variable::Len => position().map(|(_, len)| len.to_string()),
+            Variable::Offset => position.map(|(offset, _)| offset.to_string()),
+            Variable::Len => position.map(|(_, len)| len.to_string()),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ngx::ffi::*;
 use utf8_codec_engines::MessageKind;
-use utf8_codec_engines::config::FilterKind;
+use utf8_codec_engines::config::{FilterKind, Settings};
 use utf8_codec_engines::plan::{Check, Verdict};
 
 use crate::exchange::{Record, Variable};
@@ -31,6 +31,13 @@ struct Way {
     /// The direction was rejected. What still arrives is dropped.
     is_over: bool,
     inserted: Inserted,
+}
+
+impl Way {
+    fn new(settings: &Settings, message: MessageKind) -> Self {
+        let check = if settings.covers(message) { Check::connection(settings) } else { Check::pass() };
+        Self { check, is_over: false, inserted: Inserted::default() }
+    }
 }
 
 /// The filter that was registered before.
@@ -69,13 +76,9 @@ unsafe fn new_session<'s>(s: *mut ngx_stream_session_t) -> Option<&'s RefCell<Se
         }
         let checked = checked(s)?;
         let settings = &checked.settings;
-        let way = |message| {
-            let check = if settings.covers(message) { Check::connection(settings) } else { Check::pass() };
-            Way { check, is_over: false, inserted: Inserted::default() }
-        };
         let new = Session {
-            request: way(MessageKind::Request),
-            response: way(MessageKind::Response),
+            request: Way::new(settings, MessageKind::Request),
+            response: Way::new(settings, MessageKind::Response),
             record: Record::default(),
         };
         let new: &RefCell<Session> = own((*(*s).connection).pool, RefCell::new(new))?;
@@ -149,7 +152,8 @@ unsafe fn check(
                 way.is_over = true;
             }
         }
-        let (line, is_over) = (record.line.take(), way.is_over);
+        let line = record.line.take();
+        let is_over = way.is_over;
         let is_changed = is_over || !outcome.is_unchanged();
         if is_changed && rewrite(&mut chain, text, &outcome, &mut way.inserted).is_none() {
             return ERROR;
@@ -194,14 +198,17 @@ unsafe extern "C" fn variable(
     value: *mut ngx_stream_variable_value_t,
     data: usize,
 ) -> ngx_int_t {
-    let text = || {
-        let (_, variable) = Variable::ALL[data];
-        // SAFETY: the session is that of the hook.
-        unsafe { copy((*(*s).connection).pool, &session(s)?.borrow().record.value(variable)?) }
-    };
+    // SAFETY: the session is that of the hook.
+    let text = guard(|| unsafe { text_of(s, data) }, || None);
     // SAFETY: nginx passes the place for the value.
-    unsafe { crate::ffi::set_value(value, guard(text, || None)) };
+    unsafe { crate::ffi::set_value(value, text) };
     OK
+}
+
+unsafe fn text_of(s: *mut ngx_stream_session_t, data: usize) -> Option<ngx_str_t> {
+    let (_, variable) = Variable::ALL[data];
+    // SAFETY: the session is that of the hook.
+    unsafe { copy((*(*s).connection).pool, &session(s)?.borrow().record.value(variable)?) }
 }
 
 /// The type of `ngx_stream_add_variable`.

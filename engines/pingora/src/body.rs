@@ -96,7 +96,8 @@ impl Body {
 
 /// Returns the new content of a chunk, which is only copied if something is inserted.
 pub(crate) fn changed(chunk: &Bytes, outcome: &Outcome) -> Bytes {
-    let (head, tail) = (outcome.head.as_slice(), &outcome.tail);
+    let head = outcome.head.as_slice();
+    let tail = &outcome.tail;
     if head.is_empty() && tail.is_empty() {
         chunk.slice(..outcome.kept)
     } else {

@@ -163,8 +163,13 @@ impl ProxyHttp for Gateway {
     type CTX = Exchange;
 
     fn new_ctx(&self) -> Exchange {
-        let pass = || Body::new(Check::pass(), None);
-        Exchange { request: pass(), response: pass(), websocket: None, is_open: false, rejection: None }
+        Exchange {
+            request: Body::new(Check::pass(), None),
+            response: Body::new(Check::pass(), None),
+            websocket: None,
+            is_open: false,
+            rejection: None,
+        }
     }
 
     async fn upstream_peer(&self, _: &mut Session, _: &mut Exchange) -> Result<Box<HttpPeer>> {

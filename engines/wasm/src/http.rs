@@ -46,11 +46,10 @@ type Field = (String, Bytes);
 
 impl Exchange {
     pub(crate) fn new(settings: Rc<Settings>) -> Self {
-        let (request, response) = (Check::pass(), Check::pass());
         Self {
             settings,
-            request,
-            response,
+            request: Check::pass(),
+            response: Check::pass(),
             held_request: 0,
             held_response: 0,
             tunnel: Tunnel::No,

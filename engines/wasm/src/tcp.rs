@@ -26,17 +26,20 @@ struct Direction {
     was_rejected: bool,
 }
 
+impl Direction {
+    fn new(settings: &Settings, message: MessageKind) -> Self {
+        let check = if settings.covers(message) { Check::connection(settings) } else { Check::pass() };
+        Self { check, was_rejected: false }
+    }
+}
+
 impl Connection {
     pub(crate) fn new(settings: &Settings) -> Self {
-        let direction = |message| {
-            let check = match settings.covers(message) {
-                true => Check::connection(settings),
-                false => Check::pass(),
-            };
-            Direction { check, was_rejected: false }
-        };
-        let (downstream, upstream) = (direction(MessageKind::Request), direction(MessageKind::Response));
-        Self { downstream, upstream, only_reports: settings.only_reports() }
+        Self {
+            downstream: Direction::new(settings, MessageKind::Request),
+            upstream: Direction::new(settings, MessageKind::Response),
+            only_reports: settings.only_reports(),
+        }
     }
 
     fn data(&mut self, message: MessageKind, size: usize, end: bool) -> Action {

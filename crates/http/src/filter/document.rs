@@ -79,18 +79,14 @@ impl DocumentStart {
         if Charset::for_label(label) == Charset::Utf8 || self.is_wide(declaration) {
             return Reading::Text(self.decoder.clone());
         }
-        let rejected = || {
-            let offset = declaration.range.start as u64;
-            Reading::Reject(RejectReason::DeclaredCharset { offset })
-        };
         match self.other {
             OtherCharset::Pass => Reading::Pass,
             OtherCharset::Reject if is_ascii_label(label) => {
-                in_ascii(self.decoder.clone()).map_or_else(rejected, Reading::Text)
+                in_ascii(self.decoder.clone()).map_or_else(|| rejected(declaration), Reading::Text)
             }
-            OtherCharset::Reject => rejected(),
+            OtherCharset::Reject => rejected(declaration),
             OtherCharset::Transcode(start) => SourceCharset::for_label(label)
-                .map_or_else(rejected, |charset| Reading::Transcode(charset, start)),
+                .map_or_else(|| rejected(declaration), |charset| Reading::Transcode(charset, start)),
         }
     }
 
@@ -107,6 +103,10 @@ impl DocumentStart {
             && declaration.source == DeclarationSource::Declaration
             && labels::is_wide(declaration.label)
     }
+}
+
+fn rejected(declaration: &Declaration<'_>) -> Reading {
+    Reading::Reject(RejectReason::DeclaredCharset { offset: declaration.range.start as u64 })
 }
 
 impl KindFilter for DocumentStart {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use utf8_codec::internal::Escapes;
-use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
+use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder, TextPiece, Utf8Error};
 
 use crate::reason::RejectReason;
 
@@ -47,6 +47,12 @@ pub(crate) trait KindFilter {
     fn max_output(&self, bytes: u64) -> Option<u64> {
         Some(bytes)
     }
+}
+
+/// Appends the text of a piece.
+pub(super) fn append(text: &mut Vec<u8>, piece: &TextPiece<'_>) -> Result<(), Utf8Error> {
+    text.extend_from_slice(piece.text()?.as_bytes());
+    Ok(())
 }
 
 /// Returns the number of sequences that a decoder repaired so far.

@@ -272,7 +272,8 @@ impl KindFilter for FormFilter {
         while at < chunk.len() && self.error.is_none() {
             let next = match &mut self.position {
                 Position::Content { matched, lacks_crlf } => {
-                    let (matched, lacks_crlf) = (*matched, *lacks_crlf);
+                    let matched = *matched;
+                    let lacks_crlf = *lacks_crlf;
                     self.content(&chunk, at, matched, lacks_crlf)
                 }
                 Position::Delimiter(tail) => {

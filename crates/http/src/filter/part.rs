@@ -133,7 +133,8 @@ impl<'f> PartHeaders<'f> {
             }
             let colon = memchr::memchr(b':', line).ok_or(Malformed(start))?;
             let name = HeaderName::from_bytes(&line[..colon]).map_err(|_| Malformed(start))?;
-            let (value, at) = (&line[colon + 1..], start + colon + 1);
+            let value = &line[colon + 1..];
+            let at = start + colon + 1;
             match name.as_str() {
                 "content-type" if headers.content_type.is_some() => return Err(Malformed(start)),
                 "content-type" => {

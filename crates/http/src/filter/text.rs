@@ -7,7 +7,7 @@ use utf8_codec::json::JsonStrings;
 use utf8_codec::{TextDecoder, TextPiece, Utf8Error};
 
 use super::frames::SHORT;
-use super::kind::{KindFilter, min_text_output, repaired_json};
+use super::kind::{KindFilter, append, min_text_output, repaired_json};
 use crate::reason::RejectReason;
 
 /// Filters text with a [`TextDecoder`], and the escapes of JSON.
@@ -69,13 +69,17 @@ impl TextFilter {
         self.escapes.as_deref().map_or((0, false), Escapes::waiting_output)
     }
 
+    /// Whether the escapes have a piece that was not returned yet.
+    fn has_waiting_piece(&self) -> bool {
+        self.escapes.as_deref().is_some_and(Escapes::is_waiting)
+    }
+
     /// Decodes up to the end of the next frame, and returns it or the error after it.
     fn next_of_chunk(&mut self) -> Option<Result<Bytes, RejectReason>> {
-        let is_waiting =
-            |escapes: &Option<Box<Escapes>>| escapes.as_ref().is_some_and(|escapes| escapes.is_waiting());
-        while self.error.is_none() && (self.taken < self.chunk.len() || is_waiting(&self.escapes)) {
-            let (before, rest) = (self.decoder.offset(), &self.chunk[self.taken..]);
+        while self.error.is_none() && (self.taken < self.chunk.len() || self.has_waiting_piece()) {
+            let before = self.decoder.offset();
             let chunk = &self.chunk[..];
+            let rest = &chunk[self.taken..];
             let joiner = &mut self.joiner;
             let run = &mut self.run;
             let next = match &mut self.escapes {
@@ -159,10 +163,8 @@ impl KindFilter for TextFilter {
     fn finish(&mut self) {
         if let Some(escapes) = &mut self.escapes {
             let mut end = Vec::new();
-            let pieces = JsonPieces::new(&mut self.decoder, escapes, &[], true);
-            let mut take =
-                |piece: TextPiece<'_>| piece.text().map(|text| end.extend_from_slice(text.as_bytes()));
-            self.error = pieces.map(&mut take).find_map(Result::err);
+            let mut pieces = JsonPieces::new(&mut self.decoder, escapes, &[], true);
+            self.error = pieces.find_map(|piece| append(&mut end, &piece).err());
             self.end = end.into();
             return;
         }

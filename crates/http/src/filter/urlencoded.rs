@@ -108,7 +108,8 @@ impl UrlEncodedFilter {
             return literal;
         }
         let mut decoded = [0; BLOCK];
-        let (mut taken, mut len) = (0, 0);
+        let mut taken = 0;
+        let mut len = 0;
         while len < BLOCK {
             let rest = &rest[taken..];
             if is_cut_escape(rest) {
@@ -201,7 +202,8 @@ impl UrlEncodedFilter {
         }
         self.out.copy(chunk, &carry);
         while let Some(character) = partly_escaped(&bytes[span.clone()]) {
-            let (start, end) = (span.start + character.start, span.start + character.end);
+            let start = span.start + character.start;
+            let end = span.start + character.end;
             self.put_sent(chunk, sent, span.start..start);
             self.put_partly_escaped(chunk, &bytes[start..end], self.offset + start as u64)?;
             span.start = end;
@@ -319,14 +321,18 @@ fn partly_escaped(sent: &[u8]) -> Option<Range<usize>> {
     if sent.is_ascii() {
         return None;
     }
-    let (mut start, mut at) = (0, 0);
-    let (mut has_escaped, mut has_other) = (false, false);
+    let mut start = 0;
+    let mut at = 0;
+    let mut has_escaped = false;
+    let mut has_other = false;
     while let Some((byte, len)) = percent::first_byte(&sent[at..]) {
         if !(0x80..0xC0).contains(&byte) {
             if has_escaped && has_other {
                 break;
             }
-            (start, has_escaped, has_other) = (at, false, false);
+            start = at;
+            has_escaped = false;
+            has_other = false;
         }
         has_escaped |= len > 1;
         has_other |= len == 1;
@@ -362,6 +368,9 @@ fn encoded(text: &str) -> Vec<u8> {
 }
 
 fn escape(byte: u8) -> [u8; 3] {
-    let digit = |nibble: u8| b"0123456789ABCDEF"[usize::from(nibble & 0xF)];
-    [b'%', digit(byte >> 4), digit(byte)]
+    [b'%', hex_digit(byte >> 4), hex_digit(byte & 0xF)]
+}
+
+fn hex_digit(nibble: u8) -> u8 {
+    b"0123456789ABCDEF"[usize::from(nibble)]
 }

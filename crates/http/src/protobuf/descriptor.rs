@@ -144,7 +144,10 @@ pub(super) fn compile(bytes: &[u8]) -> Result<Tables, SchemaError> {
 
 impl<'b> Collector<'b> {
     fn file(&mut self, file: Slice<'b>) -> Result<(), SchemaError> {
-        let (mut name, mut package, mut syntax, mut edition) = ("", "", "", 0);
+        let mut name = "";
+        let mut package = "";
+        let mut syntax = "";
+        let mut edition = 0;
         for field in file.fields() {
             match field? {
                 (1, Value::Bytes(text)) => name = text.text()?,
@@ -271,7 +274,10 @@ impl Field<'_> {
     ) -> Result<(MessageId, Entry), SchemaError> {
         let descriptor = self.descriptor;
         let mut features = self.features;
-        let (mut number, mut kind, mut type_name, mut extendee) = (0, 0, "", "");
+        let mut number = 0;
+        let mut kind = 0;
+        let mut type_name = "";
+        let mut extendee = "";
         for field in descriptor.fields() {
             match field? {
                 (2, Value::Bytes(text)) => extendee = text.text()?,

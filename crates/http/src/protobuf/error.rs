@@ -112,8 +112,8 @@ impl fmt::Display for ProtobufErrorKind {
 impl ProtobufError {
     #[cold]
     pub(super) fn new(offset: u64, kind: ProtobufErrorKind, len: u8, path: FieldPath<'_>) -> Self {
-        let (path, names) = (path.numbers().collect(), path.to_string().into());
-        Self { offset, inflated_offset: None, kind, len, path, names }
+        let names = path.to_string().into();
+        Self { offset, inflated_offset: None, kind, len, path: path.numbers().collect(), names }
     }
 
     /// Changes the error in an inflated message, whose frame starts at this offset.

@@ -203,7 +203,8 @@ impl GrpcFilter {
                     State::Prefix { read: 1, flag, len: 0 }
                 }
                 State::Prefix { read, flag, len } => {
-                    let (read, len) = (read + 1, len << 8 | u32::from(chunk[at]));
+                    let read = read + 1;
+                    let len = len << 8 | u32::from(chunk[at]);
                     // The first of the 4 bytes shows that the length is above 2^31 - 1.
                     if read == 2 && u64::from(len) << 24 > MAX_LENGTH {
                         edits.replace(0..0, &self.held, None);

@@ -167,23 +167,20 @@ impl BodyRules {
     /// Decides how text is checked, by the charset of its type.
     fn plan_of_text(&self, content_type: &ContentType<'_>) -> Result<BodyPlan, RejectReason> {
         let kind = text_kind(content_type).unwrap_or(TextKind::Charset);
-        let utf8 = || match self.json_strings_of(content_type) {
-            _ if kind == TextKind::Form => Check::UrlEncoded,
-            Some(strings) => Check::Json(strings),
-            None => Check::Text,
-        };
         let check = match content_type.charset() {
             Charset::Conflicting => return Err(RejectReason::ConflictingCharset),
-            Charset::Utf8 => utf8(),
+            Charset::Utf8 => self.utf8_check(kind, content_type),
             // The parameter has no effect.
-            Charset::Missing | Charset::Other(_) if kind.is_always_utf8() => utf8(),
-            Charset::Missing if kind == TextKind::Form => utf8(),
+            Charset::Missing | Charset::Other(_) if kind.is_always_utf8() => {
+                self.utf8_check(kind, content_type)
+            }
+            Charset::Missing if kind == TextKind::Form => Check::UrlEncoded,
             Charset::Missing if self.missing == MissingCharset::Pass => Check::Pass,
             Charset::Missing if self.missing == MissingCharset::Reject => {
                 return Err(RejectReason::MissingCharset);
             }
             Charset::Missing => match document(kind) {
-                None => utf8(),
+                None => self.utf8_check(kind, content_type),
                 Some(kind) => {
                     let content_type = self.other.transcodes().then(|| in_utf8(content_type));
                     Check::Document { kind, other: self.other, content_type }
@@ -192,7 +189,7 @@ impl BodyRules {
             Charset::Other(_) if self.other.is_pass() => Check::Pass,
             Charset::Other(label) if self.other.is_reject() && is_ascii_label(label) => {
                 let decoder = in_ascii(self.decoder.clone()).ok_or(RejectReason::UnsupportedCharset)?;
-                return Ok(BodyPlan::new(utf8(), decoder));
+                return Ok(BodyPlan::new(self.utf8_check(kind, content_type), decoder));
             }
             Charset::Other(label) => {
                 let charset = SourceCharset::for_label(label).ok_or(RejectReason::UnsupportedCharset)?;
@@ -206,6 +203,15 @@ impl BodyRules {
             }
         };
         Ok(self.plan(check))
+    }
+
+    /// Returns the check of text in UTF-8.
+    fn utf8_check(&self, kind: TextKind, content_type: &ContentType<'_>) -> Check {
+        match self.json_strings_of(content_type) {
+            _ if kind == TextKind::Form => Check::UrlEncoded,
+            Some(strings) => Check::Json(strings),
+            None => Check::Text,
+        }
     }
 
     /// Returns which escapes are accepted in text of this type, if they are checked.
@@ -253,8 +259,7 @@ impl BodyRules {
 /// Returns the boundary of a form. A `boundary*=` (RFC 2231) is an error: it is defined for mail, but some HTTP
 /// libraries read it too.
 fn boundary(form: &ContentType<'_>) -> Result<Boundary, MultipartError> {
-    let is_mail = |(name, _): (&str, _)| name.contains('*') && is_or_extends(name, "boundary");
-    if form.parameters().any(is_mail) {
+    if form.parameters().any(|(name, _)| name.contains('*') && is_or_extends(name, "boundary")) {
         return Err(MultipartError::Boundary);
     }
     Boundary::of(form).ok_or(MultipartError::Boundary)

@@ -88,13 +88,14 @@ where
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match self.project().kind.project() {
             KindProj::Unchecked { inner, .. } => Poll::Ready(ready!(inner.poll_frame(cx)).map(|frame| {
-                let to_bytes = |mut data: B::Data| data.copy_to_bytes(data.remaining());
-                frame.map(|frame| frame.map_data(to_bytes)).map_err(of_inner)
+                let frame = frame.map_err(of_inner)?;
+                Ok(frame.map_data(|mut data| data.copy_to_bytes(data.remaining())))
             })),
             KindProj::Streaming { body } => body.as_mut().poll_frame(cx),
             KindProj::Held { data, trailers } => {
-                let trailers = || trailers.take().map(|trailers| Frame::trailers(*trailers));
-                Poll::Ready(data.take().map(Frame::data).or_else(trailers).map(Ok))
+                let data = data.take().map(Frame::data);
+                let frame = data.or_else(|| trailers.take().map(|trailers| Frame::trailers(*trailers)));
+                Poll::Ready(frame.map(Ok))
             }
             KindProj::Failed { error } => Poll::Ready(error.take().map(Err)),
         }

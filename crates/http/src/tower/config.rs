@@ -71,6 +71,11 @@ impl LayerConfig {
         }
     }
 
+    /// Returns the drain of a rejected body. With HTTP/2 a stream can be reset, so nothing is drained.
+    pub(super) fn new_drain(&self, is_http1: bool) -> Drain {
+        Drain::new(if is_http1 { self.drain } else { 0 }, self.drain_timer.clone())
+    }
+
     /// Removes `Range` and `If-Range` if the rules may change the response: a partial response cannot be repaired.
     pub(crate) fn prepare_request<B>(&self, request: &mut Request<B>) {
         let rules = self.rules.for_path(request.uri().path(), self.message);

@@ -171,8 +171,12 @@ impl Report {
     pub(crate) const NONE: Self = Self(None);
 
     pub(crate) fn new(message: MessageKind, content_type: Option<HeaderValue>) -> Self {
-        let (rejection, is_drained) = (OnceLock::new(), AtomicBool::new(false));
-        Self(Some(Arc::new(Shared { message, content_type, rejection, is_drained })))
+        Self(Some(Arc::new(Shared {
+            message,
+            content_type,
+            rejection: OnceLock::new(),
+            is_drained: AtomicBool::new(false),
+        })))
     }
 
     /// Records that the body failed. Returns whether the message is rejected because of it. An error of the inner body

@@ -234,24 +234,23 @@ where
     fn new(request: Request<B>, service: &mut S, config: Arc<LayerConfig>) -> Self {
         let (mut parts, body) = request.into_parts();
         let is_http1 = parts.version < Version::HTTP_2;
-        let drain = || {
-            let bytes = if is_http1 { config.drain } else { 0 };
-            Drain::new(bytes, config.drain_timer.clone())
-        };
-        let rejected = |reason, parts: Parts, body| {
-            // A client that expects `100-continue` has not sent any of the body yet.
-            let drain = if parts.headers.contains_key(EXPECT) { Drain::NONE } else { drain() };
-            State::Rejected { reason, parts, body, drain }
-        };
         let start = match config.fields.check_request(&parts) {
             Ok(()) if parts.method == Method::CONNECT => {
                 Start::Forward(CheckedBody::unchecked(body), Report::NONE)
             }
-            Ok(()) => config.start(&mut parts.headers, parts.uri.path(), body, drain()),
+            Ok(()) => {
+                let drain = config.new_drain(is_http1);
+                config.start(&mut parts.headers, parts.uri.path(), body, drain)
+            }
             Err(reason) => Start::Reject(reason, body),
         };
         let state = match start {
-            Start::Reject(reason, body) => rejected(reason, parts, body),
+            Start::Reject(reason, body) => {
+                // A client that expects `100-continue` has not sent any of the body yet.
+                let is_waiting = parts.headers.contains_key(EXPECT);
+                let drain = if is_waiting { Drain::NONE } else { config.new_drain(is_http1) };
+                State::Rejected { reason, parts, body, drain }
+            }
             Start::Forward(body, report) => {
                 State::Responding { response: service.call(Request::from_parts(parts, body)), report }
             }

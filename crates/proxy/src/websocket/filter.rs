@@ -1,4 +1,24 @@
 //! The filter of a gateway, without I/O.
+//!
+//! What follows forwards the frames of one direction as edits of a slice, and stops before the first byte that no message has
+//! there. `Frames` reads the slice in steps: a part of a data frame, or a control frame that is complete.
+//!
+//! The idea is that a part of a message can be forwarded before its frame is complete, as a frame of its own: a new header,
+//! the bytes of a character that the last part held back, and a range of the slice. The header is inserted when the part was
+//! checked, because it contains the length of what passes. Only a complete frame that starts and ends between characters keeps
+//! its header.
+//!
+//! It holds because:
+//!
+//! - Fragments are not part of a message (RFC 6455 §5.4): the receiver joins their payloads. In the message, each part
+//!   goes from `start`, the offset of the first held byte, to `end`, after the last complete character. The next one starts at
+//!   this `end`, so no byte is lost or sent twice.
+//! - The mask of a byte depends on its position in its frame. A fragment has the key of the frame, rotated by the distance
+//!   between both starts, so the masked bytes of the slice stay as they are. Only what is inserted is masked again.
+//! - A replacement has the length of what it replaces. A part with an error can therefore have its header before it is decoded
+//!   a second time, from `before`, to find the errors.
+//! - A compressed message is inflated for the check only, and its bytes pass unchanged. If it is repaired, [`Inflation`]
+//!   writes frames of inflated text instead.
 
 use alloc::boxed::Box;
 use core::ops::Range;
@@ -371,7 +391,8 @@ impl Part<'_> {
             return 0;
         }
         let mut last = [0; 6];
-        let (held, len) = (self.held.len(), self.payload.len().min(3));
+        let held = self.held.len();
+        let len = self.payload.len().min(3);
         last[..held].copy_from_slice(self.held);
         let from = self.payload.len() - len;
         let payload = &mut last[held..held + len];
@@ -384,10 +405,18 @@ impl Part<'_> {
 
     /// Forwards the bytes at these offsets in the message.
     fn forward(&self, range: Range<u64>, plan: &mut Plan<impl FnMut(Edit<'_>)>) {
-        let Data { offset, range: Range { start, .. }, .. } = *self.data;
-        let held = |at: u64| self.held.len().saturating_sub(offset.saturating_sub(at) as usize);
-        plan.insert_masked(&self.held[held(range.start)..held(range.end)], self.mask_at(range.start));
-        let position = |at: u64| start + at.saturating_sub(offset) as usize;
-        plan.pass(position(range.start)..position(range.end));
+        let held = &self.held[self.held_before(range.start)..self.held_before(range.end)];
+        plan.insert_masked(held, self.mask_at(range.start));
+        plan.pass(self.position(range.start)..self.position(range.end));
+    }
+
+    /// Returns the number of held bytes before an offset in the message.
+    fn held_before(&self, offset: u64) -> usize {
+        self.held.len().saturating_sub(self.data.offset.saturating_sub(offset) as usize)
+    }
+
+    /// Returns the position in the slice of an offset in the message, or of the payload if that byte is held.
+    fn position(&self, offset: u64) -> usize {
+        self.data.range.start + offset.saturating_sub(self.data.offset) as usize
     }
 }

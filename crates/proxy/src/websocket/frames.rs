@@ -207,18 +207,18 @@ impl Frames {
         }
         // A data frame is only read inside a message.
         let Some(message) = &mut self.message else { return Ok(None) };
-        let (read, offset) = (*message, message.len);
+        let before = *message;
         message.len += len as u64;
         let ends_message = ends_frame && header.is_final;
         if ends_message {
             self.message = None;
         }
         Ok(Some(Step::Data(Data {
-            message: read,
+            message: before,
             range,
             mask: header.mask.map(|_| mask),
             wire,
-            offset,
+            offset: before.len,
             frame: frame.start,
             is_first: header.opcode != Opcode::Continuation,
             ends_message,

@@ -57,8 +57,9 @@ impl CompressionPolicy {
 
     /// Returns the elements that pass.
     fn passed(self, extensions: &str) -> impl Iterator<Item = &str> {
-        let is_passed = move |extension: &&str| self != Self::Remove && is_deflate(extension);
-        parts(extensions, ',').filter(is_passed).filter(|extension| !has_open_quote(extension))
+        parts(extensions, ',').filter(move |extension| {
+            self != Self::Remove && is_deflate(extension) && !has_open_quote(extension)
+        })
     }
 }
 
@@ -78,15 +79,17 @@ impl FrameSender {
             Self::Client => "client_no_context_takeover",
             Self::Server => "server_no_context_takeover",
         };
-        let is_set =
-            |extension: &str| parts(extension, ';').skip(1).any(|part| part.eq_ignore_ascii_case(parameter));
-        !parts(extensions, ',').any(|extension| is_deflate(extension) && is_set(extension))
+        !parts(extensions, ',').any(|extension| is_deflate(extension) && has_parameter(extension, parameter))
     }
 }
 
 fn is_deflate(extension: &str) -> bool {
     let name = extension.split(';').next().unwrap_or_default();
     name.trim_ascii().eq_ignore_ascii_case(DEFLATE)
+}
+
+fn has_parameter(extension: &str, parameter: &str) -> bool {
+    parts(extension, ';').skip(1).any(|part| part.eq_ignore_ascii_case(parameter))
 }
 
 /// The position in a list with quoted strings (RFC 9110 §5.6.4).

@@ -148,7 +148,8 @@ impl FrameHeader {
         let Some(opcode) = Opcode::new(first & 0xF) else {
             return Err((0, FrameErrorKind::ReservedOpcode));
         };
-        let (is_final, is_compressed) = (first & FIN != 0, first & RSV1 != 0);
+        let is_final = first & FIN != 0;
+        let is_compressed = first & RSV1 != 0;
         let starts_message = matches!(opcode, Opcode::Text | Opcode::Binary);
         // Only the first frame of a message says that it is compressed (RFC 7692 §6.1).
         if first & RSV_2_3 != 0 || (is_compressed && !(starts_message && context.passes_compressed)) {

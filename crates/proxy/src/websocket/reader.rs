@@ -219,7 +219,8 @@ impl<'c> FrameEvents<'_, 'c> {
                 }
                 self.data = None;
             }
-            let (rest, mut at) = (core::mem::take(&mut self.rest), 0);
+            let rest = core::mem::take(&mut self.rest);
+            let mut at = 0;
             let step = self.reader.frames.step(rest, &mut at)?;
             let (read, after) = rest.split_at_mut(at);
             self.rest = after;

@@ -94,6 +94,11 @@ impl Display for Reason {
     }
 }
 
+/// Returns the bits of a character in a continuation byte.
+fn tail(byte: u8) -> u32 {
+    u32::from(byte & 0x3F)
+}
+
 /// A reason that few errors have.
 struct Rare<'r>(&'r Reason);
 
@@ -101,7 +106,6 @@ impl Display for Rare<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Reason { kind, bytes: [a, b, c, d, ..], .. } = *self.0;
         let bytes = &self.0.bytes[..self.0.filled.into()];
-        let tail = |byte: u8| u32::from(byte & 0x3F);
         match kind {
             ErrorKind::Overlong => {
                 let value = match a {

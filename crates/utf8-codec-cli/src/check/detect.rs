@@ -275,9 +275,10 @@ impl Report {
 
     /// Returns the confidence of the detection and the reason for it.
     fn confidence(&self) -> (Confidence, String) {
-        let count = |sequences: u64| counted(sequences, "multi-byte sequence");
+        const MULTI_BYTE: &str = "multi-byte sequence";
+        const ILL_FORMED_SEQUENCE: &str = "ill-formed sequence";
+
         let errors = self.summary.errors;
-        let ill_formed = || format!("but {}", counted(errors, "ill-formed sequence"));
         match self.detection {
             // Control characters in otherwise clean ASCII can be UTF-16 whose bytes all happen to be below 80: Cyrillic
             // or Thai without spaces.
@@ -290,22 +291,22 @@ impl Report {
                 // In text that is not UTF-8, the probability of 3 well-formed sequences and no other ones is below 1 in
                 // 10,000.
                 let level = if sequences > 2 { Confidence::High } else { Confidence::Medium };
-                (level, format!("well-formed, {}", count(sequences)))
+                (level, format!("well-formed, {}", counted(sequences, MULTI_BYTE)))
             }
             Detection::Utf8WithBom { sequences } => {
-                (Confidence::High, format!("a BOM, well-formed, {}", count(sequences)))
+                (Confidence::High, format!("a BOM, well-formed, {}", counted(sequences, MULTI_BYTE)))
             }
             Detection::Utf16(_) | Detection::Utf32(_) if errors == 0 => {
                 (Confidence::High, "a BOM, well-formed".to_owned())
             }
             Detection::Utf16(_) | Detection::Utf32(_) => {
-                (Confidence::Low, format!("a BOM, {}", ill_formed()))
+                (Confidence::Low, format!("a BOM, but {}", counted(errors, ILL_FORMED_SEQUENCE)))
             }
             Detection::LooksLikeUtf16 { units, evidence, .. } => {
                 let reason = format!("{evidence} of {units} code units are ASCII or CJK punctuation");
                 match errors {
                     0 => (Confidence::Medium, format!("{reason}, well-formed")),
-                    _ => (Confidence::Low, format!("{reason}, {}", ill_formed())),
+                    _ => (Confidence::Low, format!("{reason}, but {}", counted(errors, ILL_FORMED_SEQUENCE))),
                 }
             }
             Detection::Iso2022 { .. } => (Confidence::High, "its escape sequences".to_owned()),

@@ -13,9 +13,11 @@ const START: usize = 4096;
 pub(super) fn is_patch(path: &Path) -> bool {
     // Finding the extension of each file would take longer.
     let name = path.as_os_str().as_encoded_bytes();
-    let ends =
-        |end: &[u8]| name.len() > end.len() && name[name.len() - end.len()..].eq_ignore_ascii_case(end);
-    ends(b".patch") || ends(b".diff")
+    has_end(name, b".patch") || has_end(name, b".diff")
+}
+
+fn has_end(name: &[u8], end: &[u8]) -> bool {
+    name.len() > end.len() && name[name.len() - end.len()..].eq_ignore_ascii_case(end)
 }
 
 /// Whether a file that starts with these bytes is a patch: a mail of `git format-patch`, or a unified or context diff.

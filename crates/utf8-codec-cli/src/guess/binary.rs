@@ -150,9 +150,10 @@ pub(crate) fn is_control(byte: u8) -> bool {
 
 /// Whether one of these bytes is a control character. Without branches, so that the compiler vectorizes it.
 pub(super) fn has_control<const N: usize>(bytes: &[u8; N]) -> bool {
-    let is_other = |byte: u8| (byte == b'\n') | (byte == b'\r') | (byte == b'\t');
-    let may_be =
-        bytes.iter().fold(false, |any, &byte| any | (byte < 0x20) & !is_other(byte) | (byte == 0x7F));
+    let may_be = bytes.iter().fold(false, |any, &byte| {
+        let is_white_space = (byte == b'\n') | (byte == b'\r') | (byte == b'\t');
+        any | (byte < 0x20) & !is_white_space | (byte == 0x7F)
+    });
     may_be && bytes.iter().any(|&byte| is_control(byte))
 }
 

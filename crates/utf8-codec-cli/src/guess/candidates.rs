@@ -16,8 +16,10 @@ const SAMPLE: usize = 60;
 /// Returns the encodings in which the start of an input is well-formed and has characters beyond ASCII, of those that
 /// `chardetng` proposes, the most plausible one first, with a line of the text.
 pub(crate) fn of(start: &[u8], is_all: bool) -> Vec<(Encoding, String)> {
-    let with_line = |encoding| Some((encoding, sample(encoding, start, is_all)?));
-    ranked(start, is_all).into_iter().filter_map(with_line).collect()
+    ranked(start, is_all)
+        .into_iter()
+        .filter_map(|encoding| Some((encoding, sample(encoding, start, is_all)?)))
+        .collect()
 }
 
 /// Returns the guesses of `chardetng`: the one without a domain, and then the one for the most languages first.

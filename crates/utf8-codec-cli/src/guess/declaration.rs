@@ -70,24 +70,19 @@ impl Declared {
             return None;
         }
         let found = declarations(kind, start);
-        let charset_in =
-            |(kind, range): &(DocumentKind, Range<usize>)| charset_of(*kind, &start[range.clone()]);
-        let first = found.iter().find(|declared| charset_in(declared) != Some(Encoding::Utf8.into()))?;
-        let label_of = |(_, range): &(DocumentKind, Range<usize>)| {
-            String::from_utf8_lossy(&start[range.clone()]).into_owned()
-        };
-        let charset = charset_in(first);
+        let first = found.iter().find(|each| charset_in(start, each) != Some(Encoding::Utf8.into()))?;
+        let charset = charset_in(start, first);
         // XHTML may have two declarations that contradict each other.
-        let is_same = |other: &(DocumentKind, Range<usize>)| match (charset_in(other), charset) {
-            (Some(one), Some(other)) => agree(one, other),
-            (one, other) => one == other,
-        };
-        let other = found.iter().find(|other| !is_same(other)).map(label_of);
+        let other = found.iter().find(|other| match (charset_in(start, other), charset) {
+            (Some(one), Some(other)) => !agree(one, other),
+            (one, other) => one != other,
+        });
+        let other = other.map(|other| label_of(start, other));
         let is_ascii = charset.is_some_and(NamedEncoding::is_ascii);
         let charset = charset.filter(|&charset| {
             other.is_none() && !charset.is_ascii() && reads_itself(kind, start, &found, charset)
         });
-        Some(Self { label: label_of(first), other, charset, is_ascii })
+        Some(Self { label: label_of(start, first), other, charset, is_ascii })
     }
 
     pub(crate) fn charset(&self) -> Option<NamedEncoding> {
@@ -152,8 +147,11 @@ fn decoded(charset: NamedEncoding, bytes: &[u8]) -> String {
 /// Whether two names may mean the same encoding: text in a code page of Windows is often declared as the ISO 8859 encoding of
 /// its script.
 fn agree(one: NamedEncoding, other: NamedEncoding) -> bool {
-    let page = |charset: NamedEncoding| windows_page(charset.encoding()).map(NamedEncoding::from);
-    one == other || page(one) == Some(other) || page(other) == Some(one)
+    one == other || page_of(one) == Some(other) || page_of(other) == Some(one)
+}
+
+fn page_of(charset: NamedEncoding) -> Option<NamedEncoding> {
+    windows_page(charset.encoding()).map(NamedEncoding::from)
 }
 
 /// Whether the start of a file, decoded with the encoding that it declares, has the same declarations. They were read
@@ -166,10 +164,16 @@ fn reads_itself(
 ) -> bool {
     let text = decoded(charset, start);
     let decoded = declarations(kind, text.as_bytes());
-    let labels = |text: &[u8], found: &[(DocumentKind, Range<usize>)]| -> Vec<Vec<u8>> {
-        found.iter().map(|(_, range)| text[range.clone()].to_vec()).collect()
-    };
-    labels(text.as_bytes(), &decoded) == labels(start, found)
+    let labels = decoded.iter().map(|(_, range)| &text.as_bytes()[range.clone()]);
+    labels.eq(found.iter().map(|(_, range)| &start[range.clone()]))
+}
+
+fn label_of(start: &[u8], (_, range): &(DocumentKind, Range<usize>)) -> String {
+    String::from_utf8_lossy(&start[range.clone()]).into_owned()
+}
+
+fn charset_in(start: &[u8], (kind, range): &(DocumentKind, Range<usize>)) -> Option<NamedEncoding> {
+    charset_of(*kind, &start[range.clone()])
 }
 
 /// Returns the encoding that a declaration in ASCII means. UTF-16 in HTML and CSS means UTF-8, and `x-user-defined` in
@@ -310,15 +314,21 @@ fn starts_like_html(text: &[u8]) -> bool {
         let Some(at) = memchr::memmem::find(rest, end) else { return false };
         rest = &rest[at + end.len()..];
     }
-    let starts_with = |tag: &[u8]| rest.get(..tag.len()).is_some_and(|it| it.eq_ignore_ascii_case(tag));
-    starts_with(b"<!doctype html") || starts_with(b"<html")
+    starts_with(rest, b"<!doctype html") || starts_with(rest, b"<html")
+}
+
+fn starts_with(text: &[u8], tag: &[u8]) -> bool {
+    text.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag))
 }
 
 /// Whether the text is a script for Python or Ruby.
 fn is_script(text: &[u8]) -> bool {
     let line = text[..text.len().min(256)].split(|&byte| byte == b'\n').next().unwrap_or_default();
-    let names = |name: &[u8]| memchr::memmem::find(line, name).is_some();
-    line.starts_with(b"#!") && (names(b"python") || names(b"ruby"))
+    line.starts_with(b"#!") && (contains(line, b"python") || contains(line, b"ruby"))
+}
+
+fn contains(line: &[u8], word: &[u8]) -> bool {
+    memchr::memmem::find(line, word).is_some()
 }
 
 #[cfg(test)]

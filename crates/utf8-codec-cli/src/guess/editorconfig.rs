@@ -46,12 +46,13 @@ pub(crate) fn charset_of(
         // The globs are relative to the directory.
         let below = path.strip_prefix(*directory).unwrap_or(&path);
         let file = directory.join(".editorconfig");
-        let value = |properties: &Properties| properties.get_raw::<EditorConfigCharset>().clone();
-        let before = value(&properties);
+        let before = properties.get_raw::<EditorConfigCharset>().clone();
         parser
             .apply_to(&mut properties, below)
             .map_err(|error| format!("{}:{}: {error}", file.display(), parser.line_no()))?;
-        source = if value(&properties) == before { source } else { Some(file) };
+        if *properties.get_raw::<EditorConfigCharset>() != before {
+            source = Some(file);
+        }
     }
     match properties.get::<EditorConfigCharset>() {
         Ok(charset) => Ok(Some(charset)),

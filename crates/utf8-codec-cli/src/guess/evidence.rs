@@ -64,24 +64,23 @@ impl Sample {
         if self.is_full() {
             return bytes.len();
         }
-        // A character of several bytes in a long line is not cut.
-        let is_border = |byte: &u8| *byte < 0x40;
-        let window = &bytes[position.saturating_sub(Self::AROUND)..position];
-        let start = match memchr::memrchr(b'\n', window) {
-            Some(end) => Some(position - window.len() + end + 1),
-            None if window.len() == position => Some(0),
+        let before = &bytes[position.saturating_sub(Self::AROUND)..position];
+        let start = match memchr::memrchr(b'\n', before) {
+            Some(end) => Some(position - before.len() + end + 1),
+            None if before.len() == position => Some(0),
             None => None,
         };
-        let after_border =
-            || position - window.len() + window.iter().position(is_border).unwrap_or(window.len());
-        let window = &bytes[position..bytes.len().min(position + Self::AROUND)];
-        let end = match memchr::memchr(b'\n', window) {
+        let after = &bytes[position..bytes.len().min(position + Self::AROUND)];
+        let end = match memchr::memchr(b'\n', after) {
             Some(end) => Some(position + end),
-            None if position + window.len() == bytes.len() => Some(bytes.len()),
+            None if position + after.len() == bytes.len() => Some(bytes.len()),
             None => None,
         };
-        let before_border = || position + window.iter().rposition(is_border).unwrap_or(window.len());
-        let line = &bytes[start.unwrap_or_else(after_border)..end.unwrap_or_else(before_border)];
+        let from = start.unwrap_or_else(|| {
+            position - before.len() + before.iter().position(is_border).unwrap_or(before.len())
+        });
+        let to = end.unwrap_or_else(|| position + after.iter().rposition(is_border).unwrap_or(after.len()));
+        let line = &bytes[from..to];
         if !self.0.strip_suffix(b"\n").is_some_and(|lines| lines.ends_with(line)) {
             self.0.extend_from_slice(line);
             self.0.push(b'\n');
@@ -91,6 +90,11 @@ impl Sample {
             _ => position,
         }
     }
+}
+
+/// Whether a long line can be cut at a byte, without cutting a character of several bytes.
+fn is_border(byte: &u8) -> bool {
+    *byte < 0x40
 }
 
 /// Returns the bytes from the start of an error on that are searched for control characters.
@@ -113,8 +117,9 @@ impl EncodingEvidence {
         let Wide { encoding, .. } = self.wide.filter(|wide| !wide.has_bom && start.is_ascii())?;
         let mut text = String::new();
         Transcoder::new(encoding, Encoding::Utf8).feed_into(start, &mut text).ok()?;
-        let is_text = |character: char| !character.is_control() || "\t\n\r\u{C}".contains(character);
-        text.chars().all(is_text).then_some(encoding)
+        let is_text =
+            text.chars().all(|character| !character.is_control() || "\t\n\r\u{C}".contains(character));
+        is_text.then_some(encoding)
     }
 
     /// Records the bytes of the file, from its start.

@@ -5,7 +5,6 @@
 //! overrides all. Macros are defined at the root. The files of a user and of a system are not read, so that a report is the
 //! same on every machine. Without a `.git`, the files of all directories apply, as with `.gitignore`.
 
-use core::fmt::Display;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -125,17 +124,21 @@ fn has_no_lines(attributes: &Result<Attributes, String>) -> bool {
 }
 
 impl Level {
+    /// Returns this level and those above it.
+    fn levels(&self) -> impl Iterator<Item = &Self> {
+        core::iter::successors(Some(self), |level| level.above.as_deref())
+    }
+
     fn of(&self, path: &Path) -> Result<Option<GitText>, String> {
-        let levels = || core::iter::successors(Some(self), |level| level.above.as_deref());
-        let Some(root) = levels().last() else { return Ok(None) };
-        let own = levels().map(|level| (level.directory.as_path(), &level.own));
+        let Some(root) = self.levels().last() else { return Ok(None) };
+        let own = self.levels().map(|level| (level.directory.as_path(), &level.own));
         let info = root.info.iter().map(|info| (root.directory.as_path(), info));
         let mut files = Vec::new();
         for (directory, attributes) in info.chain(own) {
             files.push((directory, attributes.as_ref().map_err(Clone::clone)?));
         }
-        let is_root = |directory: &Path| root.info.is_none() || directory == root.directory;
-        let defining = files.iter().filter(|(directory, _)| is_root(directory));
+        let defining =
+            files.iter().filter(|(directory, _)| root.info.is_none() || *directory == root.directory);
         let macros = Macros(defining.map(|&(_, attributes)| attributes).collect());
         let mut known = HashMap::new();
         for (directory, attributes) in &files {
@@ -153,8 +156,7 @@ struct Macros<'a>(Vec<&'a Attributes>);
 
 /// The macro that git defines.
 static BINARY: LazyLock<Vec<Attribute>> = LazyLock::new(|| {
-    let unset = |name: &str| Attribute { name: name.to_owned(), state: State::Unset };
-    ["diff", "merge", "text"].map(unset).to_vec()
+    ["diff", "merge", "text"].map(|name| Attribute { name: name.to_owned(), state: State::Unset }).to_vec()
 });
 
 impl<'a> Macros<'a> {
@@ -221,12 +223,13 @@ fn git_directory(root: &Path) -> Option<PathBuf> {
         return Some(git);
     }
     // In a submodule and in a linked working tree it is a file with the path.
-    let line = |file: &Path| {
-        let content = read_config(open_regular(file).ok()?.file).ok()?;
-        String::from_utf8(content).ok().map(|text| text.trim_end().to_owned())
-    };
-    let git = root.join(line(&git)?.strip_prefix("gitdir: ")?);
-    Some(line(&git.join("commondir")).map_or_else(|| git.clone(), |common| git.join(common)))
+    let git = root.join(line_of(&git)?.strip_prefix("gitdir: ")?);
+    Some(line_of(&git.join("commondir")).map_or_else(|| git.clone(), |common| git.join(common)))
+}
+
+fn line_of(file: &Path) -> Option<String> {
+    let content = read_config(open_regular(file).ok()?.file).ok()?;
+    String::from_utf8(content).ok().map(|text| text.trim_end().to_owned())
 }
 
 /// Reads a file of attributes. As in git, a symbolic link is not followed.
@@ -235,9 +238,8 @@ fn read(file: &Path) -> Result<Attributes, String> {
         return Ok(Attributes::default());
     }
     let content = open_regular(file).and_then(|opened| read_config(opened.file));
-    let cannot = |error: &dyn Display| format!("{}: {error}", file.display());
-    let content = content.map_err(|error| cannot(&error))?;
-    parse(&String::from_utf8_lossy(&content)).map_err(|error| cannot(&error))
+    let content = content.map_err(|error| format!("{}: {error}", file.display()))?;
+    parse(&String::from_utf8_lossy(&content)).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 fn parse(text: &str) -> Result<Attributes, globset::Error> {
@@ -283,9 +285,10 @@ fn attribute(text: &str) -> Option<Attribute> {
         (_, Some((name, value))) => (name, State::Value(value.to_owned())),
         (_, None) => (text, State::Set),
     };
-    let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    (!name.is_empty() && !name.starts_with('-') && name.bytes().all(is_valid))
-        .then(|| Attribute { name: name.to_owned(), state })
+    let is_valid = !name.is_empty()
+        && !name.starts_with('-')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    is_valid.then(|| Attribute { name: name.to_owned(), state })
 }
 
 /// Returns the glob of a pattern, which matches files only: that of a directory does not apply to what is in it. Patterns

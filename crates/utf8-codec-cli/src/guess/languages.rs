@@ -101,28 +101,35 @@ type Page = [Option<char>; 128];
 
 /// Every encoding of one byte that extends ASCII.
 static PAGES: LazyLock<Vec<(Encoding, Page)>> = LazyLock::new(|| {
-    let is_page = |encoding: &Encoding| {
-        *encoding != Encoding::XUserDefined
-            && (encoding.is_legacy() || matches!(encoding, Encoding::Latin1 | Encoding::Windows1252))
-            && decoded(*encoding, b"a") == Some('a')
-            && frequent(*encoding).is_none()
-            && !matches!(encoding, Encoding::Iso2022Jp | Encoding::Iso2022Kr)
-    };
-    let page = |encoding| {
-        core::array::from_fn(|at| decoded(encoding, &[at as u8 | 0x80]).filter(|c| !c.is_control()))
-    };
-    Encoding::ALL.iter().copied().filter(is_page).map(|encoding| (encoding, page(encoding))).collect()
+    let encodings = Encoding::ALL.iter().copied().filter(|&encoding| has_page(encoding));
+    encodings.map(|encoding| (encoding, page_of(encoding))).collect()
 });
+
+fn has_page(encoding: Encoding) -> bool {
+    encoding != Encoding::XUserDefined
+        && (encoding.is_legacy() || matches!(encoding, Encoding::Latin1 | Encoding::Windows1252))
+        && decoded(encoding, b"a") == Some('a')
+        && frequent(encoding).is_none()
+        && !matches!(encoding, Encoding::Iso2022Jp | Encoding::Iso2022Kr)
+}
+
+fn page_of(encoding: Encoding) -> Page {
+    core::array::from_fn(|at| decoded(encoding, &[at as u8 | 0x80]).filter(|c| !c.is_control()))
+}
 
 static LANGUAGES: LazyLock<Languages> = LazyLock::new(|| Languages::parse(DATA));
 
 /// Whether each of the [`PAGES`] has the frequent letters of each language.
 static WRITTEN: LazyLock<Vec<Vec<bool>>> = LazyLock::new(|| {
-    let has = |page: &Page, alphabet: &[char]| alphabet.iter().all(|letter| page.contains(&Some(*letter)));
-    let written =
-        |(_, page): &(Encoding, Page)| LANGUAGES.alphabets.iter().map(|own| has(page, own)).collect();
-    PAGES.iter().map(written).collect()
+    PAGES
+        .iter()
+        .map(|(_, page)| LANGUAGES.alphabets.iter().map(|alphabet| has_letters(page, alphabet)).collect())
+        .collect()
 });
+
+fn has_letters(page: &Page, alphabet: &[char]) -> bool {
+    alphabet.iter().all(|letter| page.contains(&Some(*letter)))
+}
 
 /// Returns the character of these bytes, if they are one.
 fn decoded(encoding: Encoding, bytes: &[u8]) -> Option<char> {
@@ -250,14 +257,16 @@ impl Contexts {
     ) -> Option<&'static str> {
         let own = page(encoding)?;
         let (cost, language) = self.read(own, |_| true)?;
-        let is_rival = |(number, (_, rival)): (usize, &(Encoding, Page))| {
+        if cost > MAX_MEAN * self.total + ALLOWANCE {
+            return None;
+        }
+        let has_rival = PAGES.iter().enumerate().any(|(number, (_, rival))| {
             self.bytes().any(|byte| character(own, byte) != character(rival, byte))
                 && self
                     .read(rival, |language| is_written(number, language))
                     .is_some_and(|(rival, _)| rival < cost + margin)
-        };
-        let is_first = cost <= MAX_MEAN * self.total + ALLOWANCE && !PAGES.iter().enumerate().any(is_rival);
-        is_first.then_some(language)
+        });
+        (!has_rival).then_some(language)
     }
 
     /// Returns the cost of the text in an encoding and its language, which is one of those that are written in it, or
@@ -298,19 +307,27 @@ impl Contexts {
     fn frequent(&self, encoding: Encoding) -> Option<u64> {
         let characters = frequent(encoding)?;
         let mut pairs: HashMap<[u8; 2], bool> = HashMap::new();
-        let is_frequent = |pair: [u8; 2]| decoded(encoding, &pair).is_some_and(|it| characters.contains(&it));
-        let count = |(&Context([_, first, second]), count): (&Context, &u64)| {
+        let mut sum = 0;
+        for (&Context([_, first, second]), count) in &self.counts {
             let pair = [first, second];
-            if *pairs.entry(pair).or_insert_with(|| is_frequent(pair)) { *count } else { 0 }
-        };
-        Some(self.counts.iter().map(count).sum())
+            let is_frequent = pairs.entry(pair).or_insert_with(|| {
+                decoded(encoding, &pair).is_some_and(|character| characters.contains(&character))
+            });
+            if *is_frequent {
+                sum += count;
+            }
+        }
+        Some(sum)
     }
 
     /// Whether the text is the same in two encodings of two bytes.
     fn is_same(&self, one: Encoding, other: Encoding) -> bool {
-        let is_gb = |encoding| matches!(encoding, Encoding::Gbk | Encoding::Gb18030);
         one == other || is_gb(one) && is_gb(other)
     }
+}
+
+fn is_gb(encoding: Encoding) -> bool {
+    matches!(encoding, Encoding::Gbk | Encoding::Gb18030)
 }
 
 fn character(page: &Page, byte: u8) -> Option<char> {
@@ -338,8 +355,14 @@ fn odd(before: char, letter: char, after: char) -> u32 {
         true => before.is_lowercase(),
         false => letter.is_lowercase() && before.is_uppercase() && after.is_uppercase(),
     };
-    let is_other = |beside: char| is_letter(beside) && is_latin(beside) != is_latin(letter);
-    6 * u32::from(is_odd) + 8 * (u32::from(is_other(before)) + u32::from(after.is_ascii() && is_other(after)))
+    let is_mixed_before = is_mixed(letter, before);
+    let is_mixed_after = after.is_ascii() && is_mixed(letter, after);
+    6 * u32::from(is_odd) + 8 * (u32::from(is_mixed_before) + u32::from(is_mixed_after))
+}
+
+/// Whether one of two letters is Latin, and the other is not.
+fn is_mixed(letter: char, beside: char) -> bool {
+    is_letter(beside) && is_latin(beside) != is_latin(letter)
 }
 
 /// Returns the cost of a sign between these characters.
@@ -371,8 +394,11 @@ fn sign(before: char, sign: char, after: char) -> u32 {
         _ => usual,
     };
     // Signs in a row are rather letters of another encoding.
-    let is_sign = |beside: char| !beside.is_ascii() && !is_letter(beside) && beside != '\u{A0}';
     if is_sign(before) || is_sign(after) { cost.max(12) } else { cost }
+}
+
+fn is_sign(character: char) -> bool {
+    !character.is_ascii() && !is_letter(character) && character != '\u{A0}'
 }
 
 /// The costs of letters and of their neighbors in each language.
@@ -390,7 +416,7 @@ struct Languages {
 impl Languages {
     fn parse(data: &'static str) -> Self {
         let names: Vec<&str> = data.lines().filter_map(|line| line.strip_prefix("= ")).collect();
-        let none = || vec![RARE as u8; names.len()];
+        let none = vec![RARE as u8; names.len()];
         let mut languages = Self {
             names: names.clone(),
             alphabets: vec![Vec::new(); names.len()],
@@ -422,10 +448,12 @@ impl Languages {
                     languages.letters.entry(letter).or_default().push((language, level));
                     languages.alphabets[language].extend((level <= FREQUENT_LETTER).then_some(letter));
                     for (beside, level) in levels(words.next().unwrap_or_default()) {
-                        languages.before.entry([beside, letter]).or_insert_with(none)[language] = level;
+                        languages.before.entry([beside, letter]).or_insert_with(|| none.clone())[language] =
+                            level;
                     }
                     for (beside, level) in levels(words.next().unwrap_or_default()) {
-                        languages.after.entry([letter, beside]).or_insert_with(none)[language] = level;
+                        languages.after.entry([letter, beside]).or_insert_with(|| none.clone())[language] =
+                            level;
                     }
                 }
             }
@@ -436,18 +464,25 @@ impl Languages {
     /// Computes the cost of a letter between these characters in each language that has it.
     fn costs(&self, before: char, letter: char, after: char, costs: &mut Vec<(usize, u32)>) {
         costs.clear();
-        let beside = |character| if is_letter(character) { lower(character) } else { '-' };
         let letter = lower(letter);
         let Some(own) = self.letters.get(&letter) else { return };
         let first = self.before.get(&[beside(before), letter]);
         // A letter beyond ASCII has the cost of its own neighbor.
         let last = after.is_ascii().then(|| self.after.get(&[letter, beside(after)]));
-        let cost = |row: Option<&Vec<u8>>, language: usize| row.map_or(RARE, |row| u32::from(row[language]));
         for &(language, own) in own {
             let last = last.map_or(0, |last| cost(last, language));
             costs.push((language, FOREIGN.min(own + cost(first, language) + last)));
         }
     }
+}
+
+/// Returns the character of a neighbor in the tables.
+fn beside(character: char) -> char {
+    if is_letter(character) { lower(character) } else { '-' }
+}
+
+fn cost(row: Option<&Vec<u8>>, language: usize) -> u32 {
+    row.map_or(RARE, |row| u32::from(row[language]))
 }
 
 /// Returns the characters with the numbers before them: `2ab3c`.

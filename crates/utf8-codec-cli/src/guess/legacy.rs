@@ -151,13 +151,15 @@ impl Western {
         {
             return self.byte(around);
         }
-        let is_high = |byte: &u8| !byte.is_ascii();
         let from = position.saturating_sub(MAX_RUN);
-        if bytes.get(from..from + MAX_RUN + 1).is_some_and(|around| around.iter().all(is_high)) {
+        if bytes
+            .get(from..from + MAX_RUN + 1)
+            .is_some_and(|around| around.iter().all(|byte| !byte.is_ascii()))
+        {
             return self.run(1);
         }
-        let before = bytes[..position].iter().rev().take(MAX_RUN).take_while(|byte| is_high(byte)).count();
-        let after = bytes[position..].iter().take(MAX_RUN + 1).take_while(|byte| is_high(byte)).count();
+        let before = bytes[..position].iter().rev().take(MAX_RUN).take_while(|byte| !byte.is_ascii()).count();
+        let after = bytes[position..].iter().take(MAX_RUN + 1).take_while(|byte| !byte.is_ascii()).count();
         let run = position - before..position + after;
         if before + after > MAX_RUN || after == 0 {
             return self.run(1);
@@ -249,10 +251,16 @@ fn around(bytes: &[u8], at: usize) -> [u8; 4] {
     [byte(at.checked_sub(2)), byte(at.checked_sub(1)), byte(Some(at)), byte(at.checked_add(1))]
 }
 
+fn is_boundary(byte: u8) -> bool {
+    byte.is_ascii() && !byte.is_ascii_alphanumeric()
+}
+
+fn is_text(byte: u8) -> bool {
+    byte.is_ascii_graphic() || !byte.is_ascii()
+}
+
 /// Returns what a byte above 7F counts.
 fn effect([before_that, before, byte, after]: [u8; 4]) -> Effect {
-    let is_boundary = |byte: u8| byte.is_ascii() && !byte.is_ascii_alphanumeric();
-    let is_text = |byte: u8| byte.is_ascii_graphic() || !byte.is_ascii();
     if is_letter(byte) || byte == 0x92 || byte == 0xB7 {
         let pair = [before, after].map(|byte| if is_letter(byte) { lower(byte) } else { b'-' });
         let sequences = &SEQUENCES[usize::from(lower(byte) & 0x7F)];

@@ -80,12 +80,6 @@ pub(crate) fn find(text: &str, survey: &Survey, mut is_line_start: bool) -> Vec<
 /// Whether correct text is not like `read`, which is a line of UTF-8 that was decoded as an encoding of one byte for each
 /// character.
 pub(crate) fn is_made(line: &str, read: &str) -> bool {
-    let runs = |text: &str| -> Vec<Range<usize>> {
-        let is_start =
-            |at: &usize| !text.as_bytes()[*at].is_ascii() && (*at == 0 || text.as_bytes()[at - 1].is_ascii());
-        let len = |at: usize| text[at..].bytes().take_while(|byte| !byte.is_ascii()).count();
-        (0..text.len()).filter(is_start).map(|at| at..at + len(at)).collect()
-    };
     let originals = runs(line);
     let read_runs = runs(read);
     let runs: Vec<(Range<usize>, String)> =
@@ -93,6 +87,15 @@ pub(crate) fn is_made(line: &str, read: &str) -> bool {
     !runs.is_empty()
         && runs.len() == originals.len()
         && (plausible::is_broken(read, &runs) || Sequences::of(read).is_proven())
+}
+
+/// Returns the runs of characters that are not ASCII.
+fn runs(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    (0..bytes.len())
+        .filter(|&at| !bytes[at].is_ascii() && (at == 0 || bytes[at - 1].is_ascii()))
+        .map(|at| at..at + bytes[at..].iter().take_while(|byte| !byte.is_ascii()).count())
+        .collect()
 }
 
 /// Returns the text of a segment before it was encoded again, or `None` if it was not. `is_line_start` is as in [`find`].

@@ -94,17 +94,22 @@ fn continuations(line: &[u8]) -> u64 {
 /// Returns the length of the ASCII at the start.
 pub(crate) fn ascii_len(bytes: &[u8]) -> usize {
     let (words, rest) = bytes.as_chunks::<8>();
-    let high = |word: &[u8; 8]| u64::from_le_bytes(*word) & 0x8080_8080_8080_8080;
-    match words.iter().position(|word| high(word) != 0) {
-        Some(at) => at * 8 + high(&words[at]).trailing_zeros() as usize / 8,
+    match words.iter().position(|word| high_bits(*word) != 0) {
+        Some(at) => at * 8 + high_bits(words[at]).trailing_zeros() as usize / 8,
         None => words.len() * 8 + rest.iter().position(|byte| !byte.is_ascii()).unwrap_or(rest.len()),
     }
 }
 
+const fn high_bits(word: [u8; 8]) -> u64 {
+    u64::from_le_bytes(word) & 0x8080_8080_8080_8080
+}
+
 /// Counts in bytes, which the compiler vectorizes.
 pub(crate) fn count(bytes: &[u8], is_counted: impl Fn(u8) -> bool) -> u64 {
-    let count = |part: &[u8]| part.iter().map(|&byte| u8::from(is_counted(byte))).sum::<u8>();
-    bytes.chunks(u8::MAX.into()).map(|part| u64::from(count(part))).sum()
+    bytes
+        .chunks(u8::MAX.into())
+        .map(|part| u64::from(part.iter().map(|&byte| u8::from(is_counted(byte))).sum::<u8>()))
+        .sum()
 }
 
 #[cfg(test)]

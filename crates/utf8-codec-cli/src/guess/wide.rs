@@ -150,7 +150,6 @@ impl AsciiPairs {
     }
 
     fn unit(&mut self, high: u8, low: u8) {
-        let is_text = |byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
         if !is_text(high) || !is_text(low) {
             (self.others, self.run, self.high) = (self.others + 1, 0, 0);
             return;
@@ -166,6 +165,10 @@ impl AsciiPairs {
     fn is_found(&self) -> bool {
         self.is_found || self.others <= 1 && self.run >= Self::LEAST_WHOLE
     }
+}
+
+fn is_text(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~')
 }
 
 #[cfg(test)]

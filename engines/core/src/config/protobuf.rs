@@ -1,5 +1,6 @@
 //! The setting `protobuf`: the schema, and which type the body of a path has.
 
+use core::fmt::Display;
 use std::collections::HashMap;
 
 use base64::Engine as _;
@@ -40,15 +41,18 @@ enum Unverified {
     Check,
 }
 
+fn invalid(error: impl Display) -> ConfigError {
+    ConfigError(format!("`descriptor_set`: {error}"))
+}
+
 impl Document {
     pub(super) fn messages(&self, decoder: TextDecoder) -> Result<ProtobufTypes, ConfigError> {
-        let invalid = |error: &dyn core::fmt::Display| ConfigError(format!("`descriptor_set`: {error}"));
         let bytes = match self.descriptor_set.strip_prefix("base64:") {
-            Some(text) => STANDARD.decode(text).map_err(|error| invalid(&error))?,
+            Some(text) => STANDARD.decode(text).map_err(invalid)?,
             None => std::fs::read(&self.descriptor_set)
                 .map_err(|error| ConfigError(format!("`{}`: {error}", self.descriptor_set)))?,
         };
-        let schema = Schema::from_descriptor_set(&bytes).map_err(|error| invalid(&error))?;
+        let schema = Schema::from_descriptor_set(&bytes).map_err(invalid)?;
         let mut types = ProtobufTypes::with_decoder(&schema, decoder)
             .with_unverified_strings(self.unverified_strings == Unverified::Check);
         for (path, names) in &self.messages {

@@ -13,12 +13,12 @@ pub(super) enum TypePattern {
     Suffix(String),
 }
 
+fn is_token(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))
+}
+
 impl TypePattern {
     pub(super) fn parse(pattern: &str) -> Result<Self, ConfigError> {
-        let is_token = |token: &str| {
-            !token.is_empty()
-                && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))
-        };
         match (pattern.strip_prefix('+'), pattern.split_once('/')) {
             (Some(suffix), None) if is_token(suffix) => Ok(Self::Suffix(suffix.to_owned())),
             (None, Some(("*", "*"))) => Ok(Self::Any),

@@ -75,11 +75,13 @@ unsafe fn hook(
 ) -> u32 {
     // SAFETY: `new` returned `module`, which is not yet destroyed.
     let (stream, filter) = unsafe { (Stream::new(envoy), &*module.cast::<Filter>()) };
-    let panicked = || {
-        filter.panicked(stream);
-        stop
-    };
-    guard(|| run(filter, stream), panicked)
+    guard(
+        || run(filter, stream),
+        || {
+            filter.panicked(stream);
+            stop
+        },
+    )
 }
 
 macro_rules! hooks {
@@ -122,12 +124,8 @@ unsafe extern "C" fn envoy_dynamic_module_on_http_filter_scheduled(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn envoy_dynamic_module_on_http_filter_stream_complete(envoy: EnvoyPtr, module: ModulePtr) {
-    let run = |filter: &Filter, stream| {
-        filter.shared.counters.ended(stream, &filter.uncounted);
-        0
-    };
     // SAFETY: the pointers are those of this hook.
-    unsafe { hook(envoy, module, 0, run) };
+    unsafe { hook(envoy, module, 0, Filter::ended) };
 }
 
 /// Hooks that Envoy requires but this module does not use.

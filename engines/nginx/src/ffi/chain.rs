@@ -246,7 +246,9 @@ pub(crate) unsafe fn rewrite(
 ) -> Option<()> {
     to.insert(inserted, outcome.head.as_slice().to_vec())?;
     let mut left = outcome.kept;
-    let (mut is_last, mut is_last_in_chain, mut flushes) = (false, false, false);
+    let mut is_last = false;
+    let mut is_last_in_chain = false;
+    let mut flushes = false;
     // SAFETY: the caller passes a chain, and a filter may change the end of a buffer that it passes on.
     unsafe {
         for pointer in buffers(from) {

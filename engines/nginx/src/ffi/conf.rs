@@ -52,12 +52,9 @@ pub(crate) const fn name(name: &'static CStr) -> ngx_str_t {
 ///
 /// `cf` is the pointer of the hook.
 pub(crate) unsafe fn create(cf: *mut ngx_conf_t) -> *mut c_void {
-    let create = || {
-        // SAFETY: nginx keeps the pool of a configuration as long as the configuration.
-        unsafe { own((*cf).pool, RefCell::new(Block::default())) }
-            .map_or(ptr::null_mut(), |block| ptr::from_ref(block).cast_mut().cast())
-    };
-    guard(create, ptr::null_mut)
+    // SAFETY: nginx keeps the pool of a configuration as long as the configuration.
+    let block = guard(|| unsafe { own((*cf).pool, RefCell::new(Block::default())) }, || None);
+    block.map_or(ptr::null_mut(), |block| ptr::from_ref(block).cast_mut().cast())
 }
 
 /// Returns the configuration of a block.
@@ -81,26 +78,31 @@ pub(crate) unsafe fn set(
     conf: *mut c_void,
     kind: FilterKind,
 ) -> *mut c_char {
-    let set = || {
-        // SAFETY: the arguments of a directive are an array of strings, the first of which is its name.
-        let (name, arguments, block) = unsafe {
-            let arguments = (*(*cf).args).as_slice::<ngx_str_t>();
-            (bytes((*command).name), arguments[1..].iter().map(|text| bytes(*text)), block(conf))
-        };
-        let Some(directive) = DIRECTIVES.iter().find(|known| known.name.to_bytes() == name) else {
-            return CONF_ERROR;
-        };
-        let arguments: Vec<_> = arguments.map(String::from_utf8_lossy).collect();
-        let arguments: Vec<&str> = arguments.iter().map(|text| &**text).collect();
-        match block.borrow_mut().set(kind, *directive, &arguments) {
-            Ok(()) => CONF_OK,
-            // SAFETY: `cf` is the pointer of the hook.
-            Err(message) => unsafe {
-                fail(cf, &format!("\"{}\": {message}", directive.name.to_string_lossy()))
-            },
-        }
+    // SAFETY: the pointers are those of the hook.
+    guard(|| unsafe { set_directive(cf, command, conf, kind) }, || CONF_ERROR)
+}
+
+unsafe fn set_directive(
+    cf: *mut ngx_conf_t,
+    command: *mut ngx_command_t,
+    conf: *mut c_void,
+    kind: FilterKind,
+) -> *mut c_char {
+    // SAFETY: the arguments of a directive are an array of strings, the first of which is its name.
+    let (name, arguments, block) = unsafe {
+        let arguments = (*(*cf).args).as_slice::<ngx_str_t>();
+        (bytes((*command).name), arguments[1..].iter().map(|text| bytes(*text)), block(conf))
     };
-    guard(set, || CONF_ERROR)
+    let Some(directive) = DIRECTIVES.iter().find(|known| known.name.to_bytes() == name) else {
+        return CONF_ERROR;
+    };
+    let arguments: Vec<_> = arguments.map(String::from_utf8_lossy).collect();
+    let arguments: Vec<&str> = arguments.iter().map(|text| &**text).collect();
+    match block.borrow_mut().set(kind, *directive, &arguments) {
+        Ok(()) => CONF_OK,
+        // SAFETY: `cf` is the pointer of the hook.
+        Err(message) => unsafe { fail(cf, &format!("\"{}\": {message}", directive.name.to_string_lossy())) },
+    }
 }
 
 /// Lets a block inherit from the outer one.
@@ -114,16 +116,16 @@ pub(crate) unsafe fn merge(
     inner: *mut c_void,
     kind: FilterKind,
 ) -> *mut c_char {
-    let merge = || {
-        // SAFETY: `create` returned both pointers.
-        let (outer, inner) = unsafe { (block(outer), block(inner)) };
-        match inner.borrow_mut().inherit(&outer.borrow(), kind) {
+    // SAFETY: `create` returned both pointers.
+    let (outer, inner) = unsafe { (block(outer), block(inner)) };
+    guard(
+        || match inner.borrow_mut().inherit(&outer.borrow(), kind) {
             Ok(()) => CONF_OK,
             // SAFETY: `cf` is the pointer of the hook.
             Err(message) => unsafe { fail(cf, &message) },
-        }
-    };
-    guard(merge, || CONF_ERROR)
+        },
+        || CONF_ERROR,
+    )
 }
 
 /// Logs why a configuration is rejected.

@@ -94,14 +94,11 @@ pub(crate) unsafe fn remove_of_request(r: *mut ngx_http_request_t, names: &[impl
     // SAFETY: the list is valid, and the new one has room for all of its entries.
     unsafe {
         let list = &mut (*r).headers_in.headers;
-        let is_kept = |field: &&mut ngx_table_elt_t| {
-            !names.iter().any(|name| bytes(field.key).eq_ignore_ascii_case(name.as_ref().as_bytes()))
-        };
         let capacity = entries(list).count().max(1);
         let first: *mut ngx_table_elt_t = ngx_palloc((*r).pool, capacity * list.size).cast();
         first.as_mut()?;
         let mut len = 0;
-        for field in entries(list).filter(is_kept) {
+        for field in entries(list).filter(|field| !is_one_of(bytes(field.key), names)) {
             first.add(len).write(*field);
             len += 1;
         }
@@ -176,6 +173,10 @@ fn is_variable_of(variable: &[u8], field: &str) -> bool {
     name.is_some_and(|name| name.iter().copied().eq(field))
 }
 
+fn is_one_of(name: &[u8], names: &[impl AsRef<str>]) -> bool {
+    names.iter().any(|other| name.eq_ignore_ascii_case(other.as_ref().as_bytes()))
+}
+
 /// Removes fields of a response, also those that nginx would add.
 ///
 /// # Safety
@@ -185,15 +186,14 @@ pub(crate) unsafe fn remove_of_response(r: *mut ngx_http_request_t, names: &[Str
     // SAFETY: the list and the pointers to its entries are valid.
     unsafe {
         let out = &mut (*r).headers_out;
-        let is_named = |name: &[u8]| names.iter().any(|other| name.eq_ignore_ascii_case(other.as_bytes()));
-        for field in entries(&mut out.headers).filter(|field| is_named(bytes(field.key))) {
+        for field in entries(&mut out.headers).filter(|field| is_one_of(bytes(field.key), names)) {
             field.hash = 0;
         }
-        if is_named(b"content-length") {
+        if is_one_of(b"content-length", names) {
             out.content_length_n = -1;
             out.content_length = ptr::null_mut();
         }
-        if is_named(b"etag") {
+        if is_one_of(b"etag", names) {
             out.etag = ptr::null_mut();
         }
     }

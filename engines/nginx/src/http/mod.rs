@@ -29,17 +29,20 @@ unsafe extern "C" fn variable(
     value: *mut ngx_http_variable_value_t,
     data: usize,
 ) -> ngx_int_t {
-    let text = || {
-        let (_, variable) = Variable::ALL[data];
-        // SAFETY: the request is that of the hook.
-        unsafe {
-            let shared = shared((*r).main, None)?.borrow();
-            copy((*r).pool, &shared.0.record.value(variable)?)
-        }
-    };
+    // SAFETY: the request is that of the hook.
+    let text = guard(|| unsafe { text_of(r, data) }, || None);
     // SAFETY: nginx passes the place for the value.
-    unsafe { crate::ffi::set_value(value, guard(text, || None)) };
+    unsafe { crate::ffi::set_value(value, text) };
     OK
+}
+
+unsafe fn text_of(r: *mut ngx_http_request_t, data: usize) -> Option<ngx_str_t> {
+    let (_, variable) = Variable::ALL[data];
+    // SAFETY: the request is that of the hook.
+    unsafe {
+        let shared = shared((*r).main, None)?.borrow();
+        copy((*r).pool, &shared.0.record.value(variable)?)
+    }
 }
 
 unsafe extern "C" fn add_variables(cf: *mut ngx_conf_t) -> ngx_int_t {

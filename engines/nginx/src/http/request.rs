@@ -27,42 +27,44 @@ unsafe fn decide(r: *mut ngx_http_request_t, shared: &Shared) -> Result<(), ngx_
 }
 
 pub(super) unsafe extern "C" fn before_content(r: *mut ngx_http_request_t) -> ngx_int_t {
-    let hook = || {
-        // SAFETY: the request is that of the hook.
-        unsafe {
-            if r != (*r).main {
-                return DECLINED;
-            }
-            let Some(checked) = checked(r) else { return DECLINED };
-            let Some(shared) = shared(r, Some(Arc::clone(&checked))) else { return ERROR };
-            if !checked.settings.only_reports() && bytes((*r).method_name) == b"CONNECT" {
-                let answer = shared.borrow_mut().0.reject_tunnel(MessageKind::Request);
-                log_line(r, shared);
-                return keep_answer(r, answer);
-            }
-            // Also in the location of an `error_page`, by whose settings the response is checked.
-            if !matches!(shared.borrow().0.request, Request::New) {
-                let removed = range_fields(&checked.settings, of_request(r).into_iter());
-                return remove_of_request(r, &removed).map_or(ERROR, |()| DECLINED);
-            }
-            decide(r, shared).err().unwrap_or(DECLINED)
-        }
-    };
     // SAFETY: the request is that of the hook.
-    guard(hook, || unsafe { panicked(r) })
+    guard(|| unsafe { check_header(r) }, || unsafe { panicked(r) })
+}
+
+unsafe fn check_header(r: *mut ngx_http_request_t) -> ngx_int_t {
+    // SAFETY: the request is that of the hook.
+    unsafe {
+        if r != (*r).main {
+            return DECLINED;
+        }
+        let Some(checked) = checked(r) else { return DECLINED };
+        let Some(shared) = shared(r, Some(Arc::clone(&checked))) else { return ERROR };
+        if !checked.settings.only_reports() && bytes((*r).method_name) == b"CONNECT" {
+            let answer = shared.borrow_mut().0.reject_tunnel(MessageKind::Request);
+            log_line(r, shared);
+            return keep_answer(r, answer);
+        }
+        // Also in the location of an `error_page`, by whose settings the response is checked.
+        if !matches!(shared.borrow().0.request, Request::New) {
+            let removed = range_fields(&checked.settings, of_request(r).into_iter());
+            return remove_of_request(r, &removed).map_or(ERROR, |()| DECLINED);
+        }
+        decide(r, shared).err().unwrap_or(DECLINED)
+    }
 }
 
 pub(super) unsafe extern "C" fn body_filter(r: *mut ngx_http_request_t, from: *mut ngx_chain_t) -> ngx_int_t {
-    let on_panic = || {
-        // SAFETY: the pointers are those of the hook.
-        unsafe {
-            let status = panicked(r);
-            remove_body(r);
-            status
-        }
-    };
     // SAFETY: the pointers are those of the hook.
-    guard(|| unsafe { check(r, from) }, || guard(on_panic, || ERROR))
+    guard(|| unsafe { check(r, from) }, || guard(|| unsafe { panicked_in_body(r) }, || ERROR))
+}
+
+unsafe fn panicked_in_body(r: *mut ngx_http_request_t) -> ngx_int_t {
+    // SAFETY: the request is that of the hook.
+    unsafe {
+        let status = panicked(r);
+        remove_body(r);
+        status
+    }
 }
 
 unsafe fn next(r: *mut ngx_http_request_t, chain: *mut ngx_chain_t) -> ngx_int_t {

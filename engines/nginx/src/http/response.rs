@@ -33,15 +33,16 @@ unsafe fn finalize(r: *mut ngx_http_request_t, answer: Answer) -> ngx_int_t {
 }
 
 pub(super) unsafe extern "C" fn header_filter(r: *mut ngx_http_request_t) -> ngx_int_t {
-    let on_panic = || {
-        // SAFETY: the request is that of the hook.
-        unsafe {
-            let status = panicked(r);
-            ngx_http_filter_finalize_request(r, MODULE, status)
-        }
-    };
     // SAFETY: the request is that of the hook.
-    guard(|| unsafe { check_header(r) }, on_panic)
+    guard(|| unsafe { check_header(r) }, || unsafe { panicked_in_header(r) })
+}
+
+unsafe fn panicked_in_header(r: *mut ngx_http_request_t) -> ngx_int_t {
+    // SAFETY: the request is that of the hook.
+    unsafe {
+        let status = panicked(r);
+        ngx_http_filter_finalize_request(r, MODULE, status)
+    }
 }
 
 unsafe fn check_header(r: *mut ngx_http_request_t) -> ngx_int_t {
@@ -127,23 +128,24 @@ unsafe fn check_header(r: *mut ngx_http_request_t) -> ngx_int_t {
 }
 
 pub(super) unsafe extern "C" fn body_filter(r: *mut ngx_http_request_t, from: *mut ngx_chain_t) -> ngx_int_t {
-    let on_panic = || {
-        // SAFETY: the pointers are those of the hook.
-        unsafe {
-            let is_held =
-                reply(r).is_some_and(|reply| reply.try_borrow().is_ok_and(|reply| reply.held.is_some()));
-            let status = panicked(r);
-            if is_held {
-                return ngx_http_filter_finalize_request(r, MODULE, status);
-            }
-            if let Some(reply) = reply(r) {
-                reply.borrow_mut().is_over = true;
-            }
-            ERROR
-        }
-    };
     // SAFETY: the pointers are those of the hook.
-    guard(|| unsafe { check_body(r, from) }, || guard(on_panic, || ERROR))
+    guard(|| unsafe { check_body(r, from) }, || guard(|| unsafe { panicked_in_body(r) }, || ERROR))
+}
+
+unsafe fn panicked_in_body(r: *mut ngx_http_request_t) -> ngx_int_t {
+    // SAFETY: the request is that of the hook.
+    unsafe {
+        let is_held =
+            reply(r).is_some_and(|reply| reply.try_borrow().is_ok_and(|reply| reply.held.is_some()));
+        let status = panicked(r);
+        if is_held {
+            return ngx_http_filter_finalize_request(r, MODULE, status);
+        }
+        if let Some(reply) = reply(r) {
+            reply.borrow_mut().is_over = true;
+        }
+        ERROR
+    }
 }
 
 unsafe fn check_body(r: *mut ngx_http_request_t, from: *mut ngx_chain_t) -> ngx_int_t {

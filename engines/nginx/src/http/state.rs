@@ -116,14 +116,16 @@ pub(super) unsafe fn log_line(r: *mut ngx_http_request_t, shared: &Shared) {
 
 /// The status of a request after a panic.
 pub(super) unsafe fn panicked(r: *mut ngx_http_request_t) -> ngx_int_t {
-    let answer = || {
-        // SAFETY: the request is that of the hook.
-        unsafe {
-            (*r).set_keepalive(0);
-            let answer = shared(r, None)?.try_borrow_mut().ok()?.0.panicked();
-            Some(keep_answer(r, answer))
-        }
-    };
-    let failed = NGX_HTTP_INTERNAL_SERVER_ERROR as ngx_int_t;
-    guard(|| answer().unwrap_or(failed), || failed)
+    // SAFETY: the request is that of the hook.
+    let status = guard(|| unsafe { answer_panic(r) }, || None);
+    status.unwrap_or(NGX_HTTP_INTERNAL_SERVER_ERROR as ngx_int_t)
+}
+
+unsafe fn answer_panic(r: *mut ngx_http_request_t) -> Option<ngx_int_t> {
+    // SAFETY: the request is that of the hook.
+    unsafe {
+        (*r).set_keepalive(0);
+        let answer = shared(r, None)?.try_borrow_mut().ok()?.0.panicked();
+        Some(keep_answer(r, answer))
+    }
 }

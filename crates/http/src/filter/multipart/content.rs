@@ -8,7 +8,7 @@ use utf8_codec_media::content_type::Charset;
 use super::{FormFilter, Position, Run};
 use crate::error::MultipartError;
 use crate::filter::field::{error_in, shown};
-use crate::filter::kind::{repaired, repaired_json};
+use crate::filter::kind::{append, repaired, repaired_json};
 use crate::filter::part::{FormPart, LABEL_LIMIT, PartHeaders, PartHeadersError};
 use crate::reason::RejectReason;
 use crate::rules::decision::FieldCheck;
@@ -156,11 +156,10 @@ impl FormFilter {
         let before = repaired_json(&decoder, escapes.as_deref());
         let repair = start + decoder.offset() - decoder.pending().len() as u64;
         let mut end = Vec::new();
-        let mut take =
-            |piece: TextPiece<'_>| piece.text().map(|text| end.extend_from_slice(text.as_bytes())).err();
         let error = match &mut escapes {
-            Some(escapes) => JsonPieces::new(&mut decoder, escapes, &[], true).find_map(take),
-            None => decoder.finish().and_then(&mut take),
+            Some(escapes) => JsonPieces::new(&mut decoder, escapes, &[], true)
+                .find_map(|piece| append(&mut end, &piece).err()),
+            None => decoder.finish().and_then(|piece| append(&mut end, &piece).err()),
         };
         if self.search.find_across(&mut made.matched, &end).is_some() {
             return self.fail(MultipartError::Malformed { offset: repair });

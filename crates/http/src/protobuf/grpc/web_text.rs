@@ -276,8 +276,9 @@ fn decode(symbols: [u8; 4]) -> ([u8; 3], usize) {
 /// Encodes one to three bytes.
 fn encode(bytes: &[u8]) -> [u8; 4] {
     const SYMBOLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let byte = |at: usize| u32::from(bytes.get(at).copied().unwrap_or(0));
-    let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-    let symbol = |at: usize| SYMBOLS[(bits >> (18 - 6 * at)) as usize & 63];
-    core::array::from_fn(|at| if at <= bytes.len() { symbol(at) } else { b'=' })
+    let bits = (0..3).fold(0, |bits, at| bits << 8 | u32::from(bytes.get(at).copied().unwrap_or(0)));
+    core::array::from_fn(|at| match SYMBOLS[(bits >> (18 - 6 * at)) as usize & 63] {
+        symbol if at <= bytes.len() => symbol,
+        _ => b'=',
+    })
 }

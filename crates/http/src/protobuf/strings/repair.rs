@@ -55,10 +55,13 @@ impl Length {
 
     fn write_to(self, out: &mut Vec<u8>) {
         let last = self.width - 1;
-        // The varint may have more bits than the length.
-        let byte = |index: u8| (u64::from(self.len) >> (7 * index)) as u8 | 0x80;
-        out.extend((0..last).map(byte));
-        out.push(byte(last) & 0x7F);
+        out.extend((0..last).map(|index| self.bits(index) | 0x80));
+        out.push(self.bits(last));
+    }
+
+    /// Returns the bits of a byte of the varint, which may have more bits than the length.
+    fn bits(self, index: u8) -> u8 {
+        (u64::from(self.len) >> (7 * index)) as u8 & 0x7F
     }
 }
 
@@ -111,11 +114,12 @@ impl StringFilter {
         offset: u64,
         lengths: &mut Vec<Length>,
     ) -> Result<usize, ProtobufError> {
-        let malformed = |Malformed(at)| self.error(offset + at as u64, ProtobufErrorKind::InvalidLength);
         let mut rewriter = Rewriter::new(self, message, Pass::Measure(lengths));
-        rewriter.fields(self.root).map_err(malformed)?;
+        if let Err(Malformed(at)) = rewriter.fields(self.root) {
+            return Err(self.error(offset + at as u64, ProtobufErrorKind::InvalidLength));
+        }
         if rewriter.len > MAX_LENGTH {
-            return Err(malformed(Malformed(0)));
+            return Err(self.error(offset, ProtobufErrorKind::InvalidLength));
         }
         Ok(rewriter.len as usize)
     }
@@ -215,8 +219,8 @@ impl<'m, 'p, 'l> Rewriter<'m, 'p, 'l> {
                     let start = rest.position;
                     match kind {
                         FieldKind::Message(id) => {
-                            let (end, length) =
-                                (start.saturating_add(len as usize), Some((after_tag, start)));
+                            let end = start.saturating_add(len as usize);
+                            let length = Some((after_tag, start));
                             self.open.push(Open { end, id, length, changed: None });
                         }
                         FieldKind::UnverifiedString if !self.checks_unverified => drop(rest.take(len)?),

@@ -82,8 +82,8 @@ impl StringFilter {
     #[inline(always)]
     fn tag(&mut self, cursor: &mut Cursor<'_>, message: MessageId, end: u64) -> Result<(), Stop> {
         let group = self.frames.last().filter(|top| top.is_group).map(|top| top.field);
-        let wrong = |tag, bits, _| wrong_tag(tag, bits, group);
-        let Some(tag) = self.varint(cursor, end, wrong)? else { return Ok(()) };
+        let tag = self.varint(cursor, end, |tag, bits, _| wrong_tag(tag, bits, group))?;
+        let Some(tag) = tag else { return Ok(()) };
         let number = (tag >> 3) as u32;
         if number == 0 {
             return Err(cursor.before(ProtobufErrorKind::InvalidTag));
@@ -247,8 +247,9 @@ fn wrong_tag(tag: u64, bits: u32, group: Option<u32>) -> Option<ProtobufErrorKin
         4 => {
             // The 10th byte has only one bit of the value.
             let bits = bits.min(u64::BITS);
-            let is_start = |field: u32| (u64::from(field << 3 | 4) ^ tag).trailing_zeros() >= bits;
-            (!group.is_some_and(is_start)).then_some(ProtobufErrorKind::UnpairedGroup)
+            let is_start =
+                group.is_some_and(|field| (u64::from(field << 3 | 4) ^ tag).trailing_zeros() >= bits);
+            (!is_start).then_some(ProtobufErrorKind::UnpairedGroup)
         }
         // The field number would be above 2^29 - 1.
         _ if tag > u64::from(u32::MAX) => Some(ProtobufErrorKind::InvalidTag),

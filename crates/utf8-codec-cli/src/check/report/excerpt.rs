@@ -76,14 +76,13 @@ fn fitting<'c>(cells: impl Iterator<Item = &'c Cell> + Clone, room: usize, is_cu
         return (cells.count(), is_cut);
     }
     let mut rest = room.saturating_sub(DOTS.len());
-    let fits = |cell: &&Cell| match rest.checked_sub(cell.width) {
-        Some(left) => {
-            rest = left;
-            true
-        }
-        None => false,
-    };
-    (cells.take_while(fits).count(), true)
+    let mut count = 0;
+    for cell in cells {
+        let Some(left) = rest.checked_sub(cell.width) else { break };
+        rest = left;
+        count += 1;
+    }
+    (count, true)
 }
 
 /// A character with the combining characters after it, or what is printed for a hidden character or an ill-formed byte.

@@ -117,9 +117,8 @@ impl<'s> Findings<'s> {
         };
         let encoding = self.encoding;
         let own = encoding.bom().filter(|bom| start.starts_with(bom));
-        let is_before_shebang = |bom: &[u8]| start[bom.len()..].starts_with(b"#!");
         let (kind, bom) = match (self.checks.bom, own) {
-            (_, Some(bom)) if self.checks.bom_by_content && is_before_shebang(bom) => {
+            (_, Some(bom)) if self.checks.bom_by_content && start[bom.len()..].starts_with(b"#!") => {
                 (ErrorKind::UnexpectedBom, bom)
             }
             (BomPolicy::Require, None) if self.checks.bom_by_content => {

@@ -4,7 +4,7 @@
 use utf8_codec_encodings::Encoding;
 use utf8_codec_media::declared::DocumentKind;
 
-use super::{PREFIX, agree, charset_named, is_script, metas, starts_like_html};
+use super::{PREFIX, agree, charset_named, contains, is_script, metas, starts_like_html};
 use crate::charset::NamedEncoding;
 
 /// Returns the line and the label of what looks like a declaration of the old encoding, after all declarations were
@@ -16,36 +16,40 @@ pub(crate) fn remaining(
 ) -> Option<(usize, String)> {
     let head = head_len(kind, text);
     let lower = text[..text.len().min(PREFIX)].to_ascii_lowercase();
-    let count =
-        |at: usize, matches: fn(&u8) -> bool| lower[at..].iter().take_while(|byte| matches(byte)).count();
     let mut places: Vec<usize> = ["charset", "coding"]
         .iter()
         .flat_map(|word| memchr::memmem::find_iter(&lower, word).map(|at| at + word.len()))
         .collect();
     places.sort_unstable();
     for place in places {
-        let mut at = place + count(place, u8::is_ascii_whitespace);
+        let mut at = place + count(&lower[place..], u8::is_ascii_whitespace);
         match lower.get(at) {
             Some(b'=' | b':') => at += 1,
             _ if lower[..place].ends_with(b"@charset") => {}
             _ => continue,
         }
-        at += count(at, |byte| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'\\'));
-        let label = &lower[at..at + count(at, |byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte))];
+        at += count(&lower[at..], |byte| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'\\'));
+        let len = count(&lower[at..], |byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte));
+        let label = &lower[at..at + len];
         let is_old = [DocumentKind::Html, DocumentKind::Python].into_iter().any(|kind| {
             charset_named(kind, label).is_some_and(|charset| match old.unit_len() {
                 1 => agree(charset, old),
                 len => charset.unit_len() == len,
             })
         });
-        let line = lower[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        let is_in_line = |word: &str| memchr::memmem::find(&lower[line..place], word.as_bytes()).is_some();
-        if is_old && (at < head || is_in_line("<meta") || is_in_line("vim:")) {
+        let start = lower[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        let line = &lower[start..place];
+        if is_old && (at < head || contains(line, b"<meta") || contains(line, b"vim:")) {
             let number = memchr::memchr_iter(b'\n', &lower[..at]).count() + 1;
             return Some((number, String::from_utf8_lossy(label).into_owned()));
         }
     }
     None
+}
+
+/// Returns the number of bytes at the start that match.
+fn count(bytes: &[u8], matches: fn(&u8) -> bool) -> usize {
+    bytes.iter().take_while(|byte| matches(byte)).count()
 }
 
 /// Returns the length of the part of a text in which programs search declarations.
@@ -133,16 +137,16 @@ impl Form {
     /// Returns the label if there is such a declaration at the position, whose label starts after `end`.
     fn label<'t>(&self, lower: &'t [u8], at: usize, end: usize) -> Option<&'t [u8]> {
         // Only the white space before it is read, because a long line may have it many times.
-        let is_space = |byte: &&u8| **byte != b'\n' && byte.is_ascii_whitespace();
-        let indent = lower[..at].iter().rev().take_while(is_space).count();
+        let before = lower[..at].iter().rev();
+        let indent = before.take_while(|&&byte| byte != b'\n' && byte.is_ascii_whitespace()).count();
         if self.is_first && lower[..at - indent].last().is_some_and(|&byte| byte != b'\n') {
             return None;
         }
-        let is_before = |byte: &u8| matches!(byte, b' ' | b'=' | b'"' | b'\'' | b'`');
-        let start = end + lower[end..].iter().take_while(|byte| is_before(byte)).count();
+        let start = end + count(&lower[end..], |byte| matches!(byte, b' ' | b'=' | b'"' | b'\'' | b'`'));
         // The last option of a package counts.
-        let is_inside = |byte: &u8| is_label(*byte) || (self.after.starts_with(']') && b", ".contains(byte));
-        let len = lower[start..].iter().take_while(|byte| is_inside(byte)).count();
+        let is_list = self.after.starts_with(']');
+        let inside = lower[start..].iter();
+        let len = inside.take_while(|&&byte| is_label(byte) || is_list && b", ".contains(&byte)).count();
         let label = lower[start..start + len].rsplit(|byte| b", ".contains(byte)).next()?;
         let rest = &lower[start + len..];
         let is_end = match self.after {

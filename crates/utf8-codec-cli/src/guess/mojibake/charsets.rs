@@ -2,7 +2,7 @@
 //!
 //! Correct text that can be read back as a whole is rare: 160 lines of 2.2 million. [`plausible`] tells them apart.
 
-use core::ops::Range;
+use core::ops::{Range, RangeInclusive};
 use std::sync::LazyLock;
 
 use super::plausible;
@@ -46,14 +46,13 @@ static BYTES: LazyLock<Vec<[u8; CHARSETS.len()]>> = LazyLock::new(|| {
 
 /// For each character: the encodings in which it is the first byte of a character, and those in which it is another one.
 static MASKS: LazyLock<Vec<(u8, u8)>> = LazyLock::new(|| {
-    let mask = |bytes: &[u8; CHARSETS.len()], is: fn(u8) -> bool| {
-        bytes.iter().enumerate().fold(0, |mask, (charset, &byte)| mask | u8::from(is(byte)) << charset)
-    };
-    let masks = |bytes| {
-        (mask(bytes, |byte| (0xC2..=0xF4).contains(&byte)), mask(bytes, |byte| (0x80..=0xBF).contains(&byte)))
-    };
-    BYTES.iter().map(masks).collect()
+    BYTES.iter().map(|bytes| (mask(bytes, 0xC2..=0xF4), mask(bytes, 0x80..=0xBF))).collect()
 });
+
+/// Returns the encodings whose byte is in a range.
+fn mask(bytes: &[u8; CHARSETS.len()], range: RangeInclusive<u8>) -> u8 {
+    bytes.iter().enumerate().fold(0, |mask, (charset, byte)| mask | u8::from(range.contains(byte)) << charset)
+}
 
 const SLOTS: usize = 0xA13;
 

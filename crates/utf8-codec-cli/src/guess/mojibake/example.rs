@@ -20,8 +20,8 @@ pub(super) fn places(line: &str, runs: &[ReadBack<'_>], is_long: bool) -> Vec<Pl
         return Vec::new();
     }
     // In a line that was broken as a whole, all marks are ASCII, and no run is beside what it was.
-    let bytes = |text: &str| count(text.as_bytes(), |byte| !byte.is_ascii());
-    let has_others = bytes(line) > runs.iter().map(|run| bytes(&line[run.range.clone()])).sum();
+    let in_runs: u64 = runs.iter().map(|run| high_bytes(&line[run.range.clone()])).sum();
+    let has_others = high_bytes(line) > in_runs;
     let mut quotations = quotes::find(line, runs, has_others);
     quotations.sort_by_key(|each| each.range.start);
     let mut quotations = quotations.into_iter().peekable();
@@ -30,9 +30,11 @@ pub(super) fn places(line: &str, runs: &[ReadBack<'_>], is_long: bool) -> Vec<Pl
     let mut other_end = 0;
     let mut last = 0..0;
     // The first and the last mark of a long line.
-    let mark = |at: Option<usize>| at.filter(|_| is_long).unwrap_or_default();
-    let marks = memchr::memchr2(b'"', b'`', line.as_bytes());
-    let marks = mark(marks)..mark(memchr::memrchr2(b'"', b'`', line.as_bytes()));
+    let mut marks = 0..0;
+    if is_long {
+        marks.start = memchr::memchr2(b'"', b'`', line.as_bytes()).unwrap_or_default();
+        marks.end = memchr::memrchr2(b'"', b'`', line.as_bytes()).unwrap_or_default();
+    }
     let beside = Beside::of(line, has_others);
     let place = |(number, ReadBack { range, original }): (usize, &ReadBack<'_>)| {
         while let Some(each) = quotations.next_if(|each| each.range.start <= range.start) {
@@ -59,6 +61,11 @@ pub(super) fn places(line: &str, runs: &[ReadBack<'_>], is_long: bool) -> Vec<Pl
         }
     };
     runs.iter().enumerate().map(place).collect()
+}
+
+/// Returns the number of bytes above 7F.
+fn high_bytes(text: &str) -> u64 {
+    count(text.as_bytes(), |byte| !byte.is_ascii())
 }
 
 /// What a line has besides runs, in which what they were is searched.
@@ -93,17 +100,15 @@ impl Beside {
 
 /// Whether the word of a run is also in the line as it was.
 fn has_word(line: &str, runs: &[ReadBack<'_>], range: &Range<usize>, original: &str) -> bool {
-    let letters = |text: &str| text.bytes().take_while(u8::is_ascii_alphabetic).count();
     let before = line[..range.start].bytes().rev().take_while(u8::is_ascii_alphabetic).count();
-    let after = letters(&line[range.end..]);
+    let after = line[range.end..].bytes().take_while(u8::is_ascii_alphabetic).count();
     let word =
         [&line[range.start - before..range.start], original, &line[range.end..range.end + after]].concat();
     // Not a part of text that was encoded several times.
-    let is_word = |at: usize| {
+    memchr::memmem::find_iter(line.as_bytes(), &word).any(|at| {
         let next = runs.partition_point(|run| run.range.end <= at);
         runs.get(next).is_none_or(|run| run.range.start >= at + word.len())
             && !line[..at].chars().next_back().is_some_and(char::is_alphanumeric)
             && !line[at + word.len()..].chars().next().is_some_and(char::is_alphanumeric)
-    };
-    memchr::memmem::find_iter(line.as_bytes(), &word).any(is_word)
+    })
 }

@@ -3,17 +3,21 @@
 
 /// Returns where a line may have a code point or bytes of UTF-8: the position of `+`, `{` or `x`, or of the second byte.
 pub(super) fn places(line: &[u8]) -> Vec<usize> {
-    let is_place = |&at: &usize| match line[at] {
-        b'+' | b'{' => matches!(line[..at], [.., b'u' | b'U']),
-        b'x' | b'X' => matches!(line[..at], [.., b'\\' | b'0']),
+    (0..line.len()).filter(|&at| is_place(line, at)).collect()
+}
+
+fn is_place(line: &[u8], at: usize) -> bool {
+    let before = &line[..at];
+    match line[at] {
+        b'+' | b'{' => matches!(before, [.., b'u' | b'U']),
+        b'x' | b'X' => matches!(before, [.., b'\\' | b'0']),
         // The second byte is 80 to BF.
         b'8' | b'9' | b'a' | b'b' | b'A' | b'B' => {
-            let before = line[..at].strip_suffix(b" ").or(line[..at].strip_suffix(b"%"));
-            matches!(before.unwrap_or(&line[..at]), [.., b'c'..=b'f' | b'C'..=b'F', last] if last.is_ascii_hexdigit())
+            let first = before.strip_suffix(b" ").or(before.strip_suffix(b"%")).unwrap_or(before);
+            matches!(first, [.., b'c'..=b'f' | b'C'..=b'F', last] if last.is_ascii_hexdigit())
         }
         _ => false,
-    };
-    (0..line.len()).filter(is_place).collect()
+    }
 }
 
 /// Whether a character, which is not ASCII, is written at one of the [`places`] of a line.
@@ -65,10 +69,11 @@ fn are_bytes(before: &[u8], between: &[u8], mut after: &[u8], character: char) -
 /// Returns what follows this number of digits at the start of a text.
 fn after_hex(text: &[u8], number: u32, digits: usize) -> Option<&[u8]> {
     let (own, after) = text.split_at_checked(digits)?;
-    let is_digit = |(at, &byte): (usize, &u8)| {
-        char::from(byte).to_digit(16) == Some(number >> (4 * (digits - 1 - at)) & 0xF)
-    };
-    own.iter().enumerate().all(is_digit).then_some(after)
+    let is_number = own
+        .iter()
+        .enumerate()
+        .all(|(at, &byte)| char::from(byte).to_digit(16) == Some(number >> (4 * (digits - 1 - at)) & 0xF));
+    is_number.then_some(after)
 }
 
 #[cfg(test)]

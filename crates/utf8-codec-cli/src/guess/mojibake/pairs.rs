@@ -56,13 +56,14 @@ const LAST: u8 = 0xDF;
 
 /// For each pair of bytes, the rows that may be about it, as a set.
 static ABOUT: LazyLock<Vec<[u64; 64]>> = LazyLock::new(|| {
-    let rows = |lead: u8, trail: usize| {
-        ROWS.iter().enumerate().fold(0, |set, (at, row)| {
-            set | u64::from(row.leads.contains(&lead) && has(row.trails, trail as u8)) << at
-        })
-    };
-    (FIRST..=LAST).map(|lead| core::array::from_fn(|trail| rows(lead, trail))).collect()
+    (FIRST..=LAST).map(|lead| core::array::from_fn(|trail| rows_about(lead, trail as u8))).collect()
 });
+
+fn rows_about(lead: u8, trail: u8) -> u64 {
+    ROWS.iter()
+        .enumerate()
+        .fold(0, |set, (at, row)| set | u64::from(row.leads.contains(&lead) && has(row.trails, trail)) << at)
+}
 
 const ANY: u64 = u64::MAX;
 

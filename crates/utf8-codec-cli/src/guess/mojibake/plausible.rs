@@ -29,30 +29,29 @@ enum Class {
 }
 
 fn class(character: char) -> Class {
-    let script = |script| Class::Letter(script);
     match character {
-        _ if character.is_ascii_alphabetic() => script(Script::Latin),
+        _ if character.is_ascii_alphabetic() => Class::Letter(Script::Latin),
         '\0'..='\u{7F}' => Class::Sign,
         'ª' | 'º' | '×' | '÷' | '\u{80}'..='\u{BF}' => Class::Sign,
-        '\u{C0}'..='\u{24F}' | '\u{1E00}'..='\u{1EFF}' => script(Script::Latin),
+        '\u{C0}'..='\u{24F}' | '\u{1E00}'..='\u{1EFF}' => Class::Letter(Script::Latin),
         // Letters of African languages, and apostrophes that are letters.
         'ɓ' | 'ɔ' | 'ɖ' | 'ɗ' | 'ə' | 'ɛ' | 'ɠ' | 'ɣ' | 'ɨ' | 'ɩ' | 'ɲ' | 'ɵ' | 'ʃ' | 'ʉ' | 'ʊ' | 'ʋ'
-        | 'ʒ' => script(Script::Latin),
-        '\u{2B9}' | '\u{2BB}' | '\u{2BC}' | '\u{2C8}' | '\u{2D0}' => script(Script::Latin),
+        | 'ʒ' => Class::Letter(Script::Latin),
+        '\u{2B9}' | '\u{2BB}' | '\u{2BC}' | '\u{2C8}' | '\u{2D0}' => Class::Letter(Script::Latin),
         '\u{300}'..='\u{304}' | '\u{306}'..='\u{30C}' | '\u{31B}' | '\u{323}'..='\u{328}' | '\u{331}' => {
             Class::Mark
         }
         '\u{250}'..='\u{36F}' => Class::Rare,
-        '\u{370}'..='\u{3FF}' | '\u{1F00}'..='\u{1FFF}' => script(Script::Greek),
-        '\u{400}'..='\u{52F}' => script(Script::Cyrillic),
+        '\u{370}'..='\u{3FF}' | '\u{1F00}'..='\u{1FFF}' => Class::Letter(Script::Greek),
+        '\u{400}'..='\u{52F}' => Class::Letter(Script::Cyrillic),
         '\u{2000}'..='\u{206F}' | '\u{20A0}'..='\u{20CF}' | '\u{2100}'..='\u{2BFF}' => Class::Sign,
         '\u{FE0F}' | '\u{FEFF}' | '\u{1F000}'..='\u{1FAFF}' | '\u{E0020}'..='\u{E007F}' => Class::Sign,
         // Ideographs, kana, Hangul and full-width forms are in one text.
         '\u{3000}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}' | '\u{FF01}'..='\u{FFEF}' => {
-            script(Script::Other(0))
+            Class::Letter(Script::Other(0))
         }
         // A block has 128 characters or more. A word has letters of one.
-        _ => script(Script::Other(u32::from(character) >> 8)),
+        _ => Class::Letter(Script::Other(u32::from(character) >> 8)),
     }
 }
 
@@ -114,8 +113,7 @@ fn is_evidence(run: &str, original: &str, around: Around) -> bool {
     }
     // Correct text has no run of several sequences that fit, but boxes of DOS repeat one.
     let first = original.chars().next();
-    let is_other = |each: char| matches!(class(each), Class::Letter(script) if script != Script::Latin);
-    if original.chars().any(|each| Some(each) != first) && original.chars().all(is_other) {
+    if original.chars().any(|each| Some(each) != first) && original.chars().all(is_other_letter) {
         return true;
     }
     if is_own(run, around) {
@@ -128,15 +126,20 @@ fn is_evidence(run: &str, original: &str, around: Around) -> bool {
         return false;
     }
     // A Latin letter in a word with others, also with a sign between them.
-    if !run.contains('\u{A0}') && run.chars().any(is_other) {
+    if !run.contains('\u{A0}') && run.chars().any(is_other_letter) {
         return true;
     }
-    let characters = || around.with(run);
-    let is_in_word = |((first, sign), second): ((char, char), char)| {
-        first.is_alphabetic() && is_superscript(sign) && second.is_alphabetic()
-    };
-    characters().zip(characters().skip(1)).any(|(first, second)| is_odd(first, second))
-        || characters().zip(characters().skip(1)).zip(characters().skip(2)).any(is_in_word)
+    let mut pairs = around.with(run).zip(around.with(run).skip(1));
+    let mut triples = around.with(run).zip(around.with(run).skip(1)).zip(around.with(run).skip(2));
+    pairs.any(|(first, second)| is_odd(first, second))
+        || triples.any(|((first, sign), second)| {
+            first.is_alphabetic() && is_superscript(sign) && second.is_alphabetic()
+        })
+}
+
+/// Whether a character is a letter that is not Latin.
+fn is_other_letter(character: char) -> bool {
+    matches!(class(character), Class::Letter(script) if script != Script::Latin)
 }
 
 /// Whether the run is a character of Mac Roman or windows-1251 where correct text does not have it.

@@ -38,8 +38,8 @@ pub(super) fn find(line: &str, runs: &[ReadBack<'_>], has_others: bool) -> Vec<Q
     let mut found = Vec::new();
     // Most lines have only ASCII outside of the runs.
     let ascii = memchr::memchr3_iter(b'"', b'\'', b'`', if has_others { b"" } else { line.as_bytes() });
-    let is_start = |at: &usize| matches!(line.as_bytes()[*at], b'"' | b'\'' | b'`' | 0xC2 | 0xE2 | 0xE3);
-    let all = (0..if has_others { line.len() } else { 0 }).filter(is_start);
+    let others = if has_others { line.as_bytes() } else { b"" };
+    let all = (0..others.len()).filter(|&at| matches!(others[at], b'"' | b'\'' | b'`' | 0xC2 | 0xE2 | 0xE3));
     let mut starts = ascii.chain(all).peekable();
     if starts.peek().is_none() {
         return found;
@@ -77,8 +77,12 @@ pub(super) fn find(line: &str, runs: &[ReadBack<'_>], has_others: bool) -> Vec<Q
 
 /// Whether a mark that is not ASCII is beside the run. The one on its other side may be missing.
 pub(super) fn is_beside_mark(line: &str, run: &Range<usize>) -> bool {
-    let is_closed = |character: char| is_mark(character) && !character.is_ascii() && character != '’';
-    line[..run.start].ends_with(is_closed) || line[run.end..].starts_with(is_closed)
+    line[..run.start].ends_with(is_other_mark) || line[run.end..].starts_with(is_other_mark)
+}
+
+/// Whether a character is a mark that is neither ASCII nor an apostrophe.
+fn is_other_mark(character: char) -> bool {
+    is_mark(character) && !character.is_ascii() && character != '’'
 }
 
 fn is_mark(character: char) -> bool {

@@ -46,8 +46,9 @@ fn named(name: &str) -> Option<char> {
 
 /// Whether a text has a character, written as ASCII, that starts a sequence.
 pub(super) fn may_start(text: &str) -> bool {
-    let starts = |(character, _)| matches!(byte_of(character), Some(0xC2..=0xF4));
-    memchr::memchr2_iter(b'\\', b'&', text.as_bytes()).any(|at| parse(&text[at..]).is_some_and(starts))
+    memchr::memchr2_iter(b'\\', b'&', text.as_bytes())
+        .filter_map(|at| parse(&text[at..]))
+        .any(|(character, _)| matches!(byte_of(character), Some(0xC2..=0xF4)))
 }
 
 /// A line with the characters that are written as ASCII in it.

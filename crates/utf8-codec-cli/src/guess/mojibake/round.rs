@@ -102,8 +102,8 @@ impl Evidence {
             sequences.place(line, false);
         }
         let Sequences { list, has_others, has_correct, .. } = sequences;
-        let is_evidence = |each: &&Sequence| each.is_strong && each.place == Place::Text;
-        let leads = list.iter().filter(is_evidence).fold(0, |leads, it| leads | it.lead());
+        let evidence = list.iter().filter(|each| each.is_strong && each.place == Place::Text);
+        let leads = evidence.fold(0, |leads, each| leads | each.lead());
         self.leads |= leads;
         self.strong += u64::from(leads != 0);
         self.correct += u64::from(has_correct);

@@ -23,10 +23,11 @@ pub(crate) fn first_len(text: &str) -> usize {
         return SEGMENT / 2 + at + 1;
     }
     // The first character of a sequence is never one of the others.
-    let characters = || text.char_indices().take_while(|&(at, _)| at <= SEGMENT - 4);
-    let is_start =
-        |&(at, character): &(usize, char)| at > 0 && !matches!(byte_of(character), Some(0x80..=0xBF));
-    characters().filter(is_start).last().or_else(|| characters().last()).map_or(text.len(), |(at, _)| at)
+    let characters = text.char_indices().take_while(|&(at, _)| at <= SEGMENT - 4);
+    let starts = characters
+        .clone()
+        .filter(|&(at, character)| at > 0 && !matches!(byte_of(character), Some(0x80..=0xBF)));
+    starts.last().or_else(|| characters.last()).map_or(text.len(), |(at, _)| at)
 }
 
 /// Returns the segments of a text.

@@ -65,7 +65,6 @@ impl Sequences {
                 self.list[run.clone()].iter().filter(|each| each.is_strong).map(|each| each.original);
             strong.next().is_some_and(|first| strong.any(|each| each != first))
         };
-        let strong = |list: &[Sequence]| list.iter().filter(|each| each.is_strong).count();
         let beside: usize = self.beside_suspects.iter().map(|run| strong(&self.list[run.clone()])).sum();
         if !self.has_others && (strong(&self.list) > beside || self.beside_suspects.iter().any(has_two)) {
             self.damaged.append(&mut self.suspects);
@@ -240,13 +239,21 @@ impl Run {
 
     /// Returns the range in the line of this number of characters.
     fn range(&self, at: usize, len: usize) -> Range<usize> {
-        let position = |at: usize| match (self.characters.get(at), self.characters.last()) {
+        self.position(at)..self.position(at + len)
+    }
+
+    /// Returns the position in the line of a character, or the end of the last one.
+    fn position(&self, at: usize) -> usize {
+        match (self.characters.get(at), self.characters.last()) {
             (Some(&(position, _)), _) => position,
             (None, Some(&(last, character))) => last + character.len_utf8(),
             (None, None) => 0,
-        };
-        position(at)..position(at + len)
+        }
     }
+}
+
+fn strong(list: &[Sequence]) -> usize {
+    list.iter().filter(|each| each.is_strong).count()
 }
 
 /// Whether a text has one of the [`UNDEFINED`] characters.

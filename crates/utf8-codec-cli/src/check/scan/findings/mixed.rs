@@ -35,14 +35,15 @@ impl Findings<'_> {
         let start = self.locator.location().offset;
         let max = self.checks.max_errors.map_or(u64::MAX, |max| max.get() as u64);
         let mut to_show = max.saturating_sub(self.summary.number(ILL_FORMED));
-        let texts = || bytes[..len].utf8_chunks().map(|chunk| chunk.valid()).filter(|text| !text.is_empty());
-        let has_found = self.needs_lines() && texts().any(|text| !self.search(text).is_empty());
+        let mut texts = bytes[..len].utf8_chunks().map(|chunk| chunk.valid()).filter(|text| !text.is_empty());
+        let has_found = self.needs_lines() && texts.any(|text| !self.search(text).is_empty());
         let mut at = 0;
         for chunk in bytes[..len].utf8_chunks() {
             if to_show == 0 && !has_found {
                 break;
             }
-            let (text, ill_formed) = (chunk.valid(), chunk.invalid());
+            let text = chunk.valid();
+            let ill_formed = chunk.invalid();
             if has_found {
                 let found = self.search(text);
                 self.violations(found, text, window);
