@@ -90,15 +90,15 @@ impl Rule {
 
     /// Returns the message for a character that the rule forbids.
     pub(super) fn message(self, character: char) -> String {
-        let number = format_args!("U+{:04X}", u32::from(character));
+        let number = u32::from(character);
         match self {
             Self::ReplacementCharacter => "replacement character: what was here is lost".to_owned(),
-            Self::Bidi => format!("{number} changes the order of the text on a screen"),
-            Self::Noncharacter => format!("{number} is a noncharacter"),
-            Self::Xml => format!("{number} cannot be in an XML document"),
-            Self::Assignable => format!("{number} is not a Unicode Assignable (RFC 9839)"),
+            Self::Bidi => format!("U+{number:04X} changes the order of the text on a screen"),
+            Self::Noncharacter => format!("U+{number:04X} is a noncharacter"),
+            Self::Xml => format!("U+{number:04X} cannot be in an XML document"),
+            Self::Assignable => format!("U+{number:04X} is not a Unicode Assignable (RFC 9839)"),
             Self::Nul => "NUL".to_owned(),
-            _ => format!("control character {number}"),
+            _ => format!("control character U+{number:04X}"),
         }
     }
 

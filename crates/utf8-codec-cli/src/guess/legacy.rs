@@ -144,11 +144,8 @@ impl Western {
     /// before it in the same run was examined.
     pub(super) fn error(&mut self, bytes: &[u8], position: usize) {
         let around = around(bytes, position);
-        if let [_, before, byte, after] = around
-            && before.is_ascii()
-            && !byte.is_ascii()
-            && after.is_ascii()
-        {
+        let [_, before, byte, after] = around;
+        if before.is_ascii() && !byte.is_ascii() && after.is_ascii() {
             return self.byte(around);
         }
         let from = position.saturating_sub(MAX_RUN);
