@@ -16,7 +16,7 @@ pub struct Deflate {
     at: At,
     /// Whether the message has input.
     is_fed: bool,
-    /// The error that the next call returns: the last one wrote text.
+    /// The error that the next call returns, because the last one returned the text before it.
     error: Option<InflateError>,
 }
 
@@ -60,8 +60,8 @@ impl Deflate {
     /// Creates an inflater for one direction of a WebSocket connection with `permessage-deflate` (RFC 7692). The window has
     /// 32 KiB, which is enough for every `max_window_bits`.
     ///
-    /// The end of a message is tested as a receiver would see it: text that only the end produces is an error. A block that is
-    /// cut before its data continues in the next message.
+    /// The bytes that the sender removed from the end of a message are added again, and it is an error if they produce
+    /// text. A block that is cut off before its data continues in the next message.
     pub const fn permessage() -> Self {
         Self::new(Format::Raw, true)
     }
@@ -74,7 +74,7 @@ impl Deflate {
         self
     }
 
-    /// Starts a stream of blocks. The memory of the last one is used again.
+    /// Returns the stream of blocks, and starts one if none has started. The memory of the last one is reused.
     fn start(&mut self) -> &mut Decompress {
         if self.at != At::Inside {
             if let Some(stream) = &mut self.stream {
@@ -89,7 +89,7 @@ impl Deflate {
         })
     }
 
-    /// Reads and writes until an end of a stream of blocks, or of the input or output.
+    /// Reads and writes until the stream of blocks, the input or the space in the output ends.
     fn step(&mut self, input: &[u8], output: &mut [u8]) -> (Inflated, Result<(), InflateError>) {
         if self.at == At::End && self.format == Format::Zlib {
             return (Inflated::default(), Err(InflateError::Corrupt));
@@ -117,7 +117,8 @@ impl Deflate {
             return Err(InflateError::Truncated);
         }
         self.end_with(&TAIL)?;
-        // If the window is kept, what the last block is cannot be tested: another block would change the state.
+        // If the window is kept, it cannot be tested whether the last block is complete: another block would change the
+        // state.
         if !self.keeps_window && self.at != At::End {
             self.end_with(&LAST_BLOCK)?;
             if self.at != At::End {
@@ -156,7 +157,8 @@ impl Inflate for Deflate {
                 if written == 0 {
                     return Err(error);
                 }
-                // The byte that is the error is read again, so the caller asks for the error before it has other input.
+                // At least one byte is left unread, so that the caller calls again, for the error, before it has other
+                // input.
                 return Ok(Inflated { read: read.min(input.len().saturating_sub(1)), written });
             }
             if self.at != At::End || written == output.len() {

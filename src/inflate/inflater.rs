@@ -6,20 +6,20 @@ use core::fmt;
 
 use super::{Inflate, InflateError, Inflated};
 
-/// The maximum length of the text, that of a message in the filters of the family.
+/// The default maximum length of the text, the same as for a message in the filters of the family.
 const MAX_LENGTH: u64 = 64 << 20;
 
-/// The default of Apache's `DeflateInflateRatioLimit`. Deflate has at most 1032.
+/// The default maximum ratio, the same as of Apache's `DeflateInflateRatioLimit`. Deflate reaches at most 1032.
 const MAX_RATIO: u64 = 200;
 
-/// The length up to which the ratio is not tested: a short message may be one line, repeated.
+/// The length that is allowed in addition to the ratio: a short message may be one line, repeated.
 const ANY_RATIO: u64 = 1 << 20;
 
 /// The length of a piece of the text.
 const PIECE: usize = 8 * 1024;
 
-/// The ratio is tested against whole blocks of the input. What has been read when a byte of the text is written depends on
-/// how the input is divided, the block of it does not.
+/// The ratio is tested against whole blocks of the input. How much has been read when a byte of the text is written
+/// depends on how the input is divided, but the block in which the last read byte is does not.
 const BLOCK: u64 = 4 * 1024;
 
 /// Inflates messages in pieces, up to limits.
@@ -63,8 +63,8 @@ impl Inflater {
         self.max_length
     }
 
-    /// Sets the maximum length of the text of a message as a multiple of the input so far, in blocks of 4 KiB. 1 MiB is always
-    /// allowed.
+    /// Sets how many times as long as the input so far, in blocks of 4 KiB, the text of a message may be. 1 MiB is
+    /// allowed in addition.
     #[must_use]
     pub const fn with_max_ratio(mut self, ratio: u64) -> Self {
         self.max_ratio = ratio;
@@ -122,7 +122,7 @@ impl Inflater {
         let block_end = ((self.read - of_last) / BLOCK + 1) * BLOCK;
         let block = &input[..((block_end - self.read) as usize).min(input.len())];
         let (limit, beyond) = self.limit(block_end);
-        // One byte more, to see whether the text goes on.
+        // One byte more than the limit, to see whether the text continues.
         let left = limit.saturating_sub(self.written);
         let space = usize::try_from(left).unwrap_or(PIECE).saturating_add(1).min(PIECE);
         let Inflated { read, written } = self.inflate.inflate(block, &mut self.piece[..space])?;
@@ -133,7 +133,7 @@ impl Inflater {
         }
         *input = &input[read..];
         self.read += read as u64;
-        // A call that filled the output may leave text, and an error after it.
+        // A call that filled the output may have left text, and an error after it.
         self.is_full = written == space || (self.is_full && written > 0);
         let is_beyond = written as u64 > left;
         if is_beyond {
@@ -190,7 +190,8 @@ impl Inflater {
     }
 }
 
-/// A clone is at its start: the state of an inflater cannot be cloned. That of one inside a message returns an error.
+/// A clone is at its start, because the state of an inflater cannot be cloned. The clone of an inflater that is inside
+/// a message returns an error.
 impl Clone for Inflater {
     fn clone(&self) -> Self {
         let mut clone = Self::of(self.inflate.fresh(), self.max_length, self.max_ratio);

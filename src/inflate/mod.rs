@@ -1,10 +1,10 @@
-//! Text inside compression: a hook for the inflater, and its limits.
+//! Text in compressed messages: a hook for an inflater, and limits on what it writes.
 //!
 //! For adapters of protocols that compress each message: WebSocket with `permessage-deflate`, gRPC with `grpc-encoding`.
 //!
 //! | item | use |
 //! |---|---|
-//! | [`Inflate`] | the hook: what an adapter needs of an inflater, for the one that a program has |
+//! | [`Inflate`] | the hook: implement it to use the inflater that a program already has |
 //! | [`Deflate`] | gzip, zlib, and the messages of RFC 7692, with `flate2` |
 //! | [`Inflater`] | an inflater with limits on the length of the text and on its ratio to the input |
 //!
@@ -34,7 +34,8 @@
 //!
 //! # Cost
 //!
-//! An [`Inflater`] allocates 8 KiB with the first input, and [`Deflate`] about 48 KiB. They are used for all messages.
+//! An [`Inflater`] allocates 8 KiB with the first input, and [`Deflate`] about 48 KiB. This memory is reused for every
+//! message.
 //!
 //! # Feature
 //!
@@ -64,10 +65,10 @@ pub trait Inflate: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Returns [`InflateError::Corrupt`] at the first byte that no message has there.
+    /// Returns [`InflateError::Corrupt`] at the first byte that cannot continue any message.
     fn inflate(&mut self, input: &[u8], output: &mut [u8]) -> Result<Inflated, InflateError>;
 
-    /// Ends the message, of which all of the input was read and all of the text returned. The next call starts another
+    /// Ends the message, after all of its input was read and all of its text was returned. The next call starts another
     /// message, with the state that the format keeps between messages.
     ///
     /// # Errors
@@ -94,11 +95,11 @@ pub struct Inflated {
 pub enum InflateError {
     /// The data is not in the format.
     Corrupt,
-    /// The message ended before its data.
+    /// The message ended before its data was complete.
     Truncated,
     /// The text has more bytes than this limit.
     TooLong(u64),
-    /// The text has more than this many times the bytes of the input.
+    /// The text is more than this many times as long as the input.
     Ratio(u64),
 }
 

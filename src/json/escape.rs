@@ -22,8 +22,8 @@ pub(super) enum Escape {
 const SECOND_HALF_LEN: usize = 4;
 
 /// Reads the escape at the start of `bytes`, which start with a backslash. The result is known after at most
-/// [`MAX_LEN`] bytes, and an error at the first byte that no escape has there. All digits of a second half belong to
-/// its error only if `is_whole` is set, for a policy that replaces them.
+/// [`MAX_LEN`] bytes, and an error at the first byte that cannot continue an escape. All digits of a second half belong
+/// to its error only if `is_whole` is set, for a policy that replaces them.
 #[inline]
 pub(super) fn read(bytes: &[u8], subset: Option<&Subset>, is_whole: bool) -> Escape {
     let first = match bytes {

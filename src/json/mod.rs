@@ -38,8 +38,8 @@
 //!   [subset](JsonStrings::with_subset); the error has 6 bytes or, for a pair, 12.
 //! - [`IncompleteEscape`](crate::ErrorKind::IncompleteEscape): `\u` without four digits, and the digits that it has.
 //!
-//! Under [`EscapePolicy::Strict`], the first byte that no accepted escape has there is reported by the call that receives it:
-//! the `0` of `\uD83D\u0`, the second `D` of `\uDD`. The error has the offset of the backslash, and
+//! Under [`EscapePolicy::Strict`], the first byte that cannot continue an accepted escape is reported by the call that
+//! receives it: the `0` of `\uD83D\u0`, the second `D` of `\uDD`. The error has the offset of the backslash, and
 //! [`is_escaped`](crate::Utf8Error::is_escaped) is true.
 //!
 //! # Limits

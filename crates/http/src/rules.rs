@@ -379,17 +379,18 @@ impl BodyRules {
     /// | a stream of Connect; the JSON at its end is checked as text | `connect+proto` |
     ///
     /// A compressed message of a stream is rejected or passes like a [content coding](Self::with_content_codings), unless
-    /// `with_inflated_messages` of the feature `inflate` is set. A rejected message that was read in part ends with an error, because its start has been forwarded. A policy that changes lengths
-    /// applies to a body that a layer of [`tower`](crate::tower) holds; in others `?` replaces each ill-formed byte.
+    /// `with_inflated_messages` of the feature `inflate` is set. A rejected message that was read in part ends with an
+    /// error, because its start has been forwarded. A policy that changes lengths applies to a body that a layer of
+    /// [`tower`](crate::tower) holds; in others `?` replaces each ill-formed byte.
     #[must_use]
     pub fn with_protobuf(mut self, message: StringFilter) -> Self {
         self.protobuf = Some(Arc::new(message));
         self
     }
 
-    /// Inflates and checks the compressed messages of gRPC, gRPC-Web and Connect streams, up to a length of one message: most
-    /// receivers accept 4 MiB. Text over 1 MiB may have at most 200 times the length of its message. Beyond these limits,
-    /// and if it is corrupt, a message is rejected under every policy.
+    /// Inflates and checks the compressed messages of gRPC, gRPC-Web and Connect streams, each up to this length: most
+    /// receivers accept 4 MiB. The text may have at most 1 MiB more than 200 times the length of its message. A message
+    /// beyond these limits, or a corrupt one, is rejected under every policy.
     ///
     /// The encoding is that of `grpc-encoding` or `connect-content-encoding`: `gzip`, or `deflate`, which is the format of
     /// zlib. A message with another encoding is handled like a [content coding](Self::with_content_codings), and so is one of

@@ -1,4 +1,4 @@
-//! The lines of one direction, of which those that are not UTF-8 are decoded whole.
+//! The lines of one direction. Each line that is not UTF-8 is decoded as a whole.
 
 use core::fmt;
 use std::string::String;
@@ -59,8 +59,8 @@ impl DecodedLines {
         }
     }
 
-    /// Returns the end of the lines at the start of `slice[at..]` that are well-formed. Stops before lines among which one
-    /// may be too long.
+    /// Returns the end of the well-formed lines at the start of `slice[at..]`. Only as many bytes are searched as one
+    /// line may have, so no line among them is too long.
     fn whole_lines(&self, slice: &[u8], at: usize) -> usize {
         let rest = &slice[at..];
         let short = ENDING.find_last(&rest[..rest.len().min(self.max_length.saturating_add(1))]).unwrap_or(0);
@@ -79,7 +79,7 @@ impl DecodedLines {
         }
         self.held.extend_from_slice(bytes);
         let content = self.held.strip_suffix(b"\n").unwrap_or(&self.held);
-        // It may be part of the terminator.
+        // The CR may be part of the terminator.
         let content = content.strip_suffix(b"\r").unwrap_or(content);
         if content.len() > self.max_length {
             self.reject(edit);

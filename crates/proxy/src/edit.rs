@@ -124,7 +124,7 @@ pub(super) fn decode(
 }
 
 /// Validates the slice. The bytes of an unfinished character pass too, and so do the bytes of a character that ends
-/// with an error. Only the byte that no character has there, and the bytes after it, do not pass.
+/// with an error. Only the first byte that cannot be part of a character, and the bytes after it, do not pass.
 ///
 /// May only be called [past the start](TextDecoder::is_past_start) of a strict decoder.
 pub(super) fn validate(

@@ -14,8 +14,8 @@ utf8_codec::choices! {
         /// Nothing before the character is complete. Before an error all complete characters are forwarded.
         #[default]
         Characters = "characters",
-        /// Its bytes as they arrive. Before an error, all bytes before the first byte that no character has there are
-        /// forwarded: the complete characters, and at most 3 bytes of the character that is ill-formed or truncated.
+        /// Its bytes as they arrive. Before an error, all bytes before the first one that cannot be part of a character
+        /// are forwarded: the complete characters, and at most 3 bytes of the character that is ill-formed or truncated.
         /// For streams that are reset after an error, and for receivers that check the end of the text themselves.
         ///
         /// It has an effect only if nothing that is held could change: with

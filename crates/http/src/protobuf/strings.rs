@@ -202,7 +202,7 @@ impl StringFilter {
         (self.offset, self.end, self.failed) = (offset, end, None);
     }
 
-    /// Changes the message that has just started to a text of the same length.
+    /// Reads the message that has just started as a text of the same length.
     pub(super) const fn expect_text(&mut self) {
         self.state = State::Text(self.end - self.offset);
     }

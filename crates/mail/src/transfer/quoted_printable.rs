@@ -181,7 +181,7 @@ impl QuotedPrintable {
         None
     }
 
-    /// Reads one byte, after [`before`](Self::before). Returns an error if the byte is one.
+    /// Reads one byte, after [`before`](Self::before). Returns the error that the byte causes.
     fn step(&mut self, byte: u8, offset: u64, block: &mut Block) -> Option<TransferErrorKind> {
         match self.state {
             State::Text => return self.text(byte, offset, block),

@@ -1,4 +1,4 @@
-//! The lines of the edits of a slice.
+//! Splits the edits of a slice into lines.
 //!
 //! [`LineEdits`] forwards a line only when its terminator arrives, so until then the line is in two parts: `held`, a copy of
 //! the bytes of earlier slices and of repairs, and `tail`, a range of the current slice that follows it. A line that starts and
@@ -69,7 +69,7 @@ pub(super) struct LineEdits<'s, F> {
 /// The first terminator in a part of a slice.
 #[derive(Clone, Copy)]
 pub(super) struct End {
-    /// The position after the bytes in that part which are not a terminator. It may include the CR of a CRLF.
+    /// The position after the content in that part. The content may include the CR of a CRLF.
     pub(super) content: usize,
     /// The position after the terminator.
     pub(super) after: usize,
@@ -108,7 +108,7 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
         self.line.held = Vec::new();
     }
 
-    /// Rejects the line because of an ill-formed sequence, which is after all bytes so far.
+    /// Rejects the line because of an ill-formed sequence that follows all bytes so far.
     pub(super) fn reject_ill_formed(&mut self, error: Utf8Error) {
         self.reject(LineError::IllFormed(error));
         self.line.after_cr = false;

@@ -11,8 +11,8 @@ use utf8_codec::inflate::InflateError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FrameError {
-    /// The offset on the wire, counted from the first frame, of the byte that no frame has there. For ill-formed text
-    /// it is the first byte of the ill-formed sequence, even if that byte came in an earlier frame. For a close code it
+    /// The offset on the wire, counted from the first frame, of the byte that cannot be part of a frame. For ill-formed
+    /// text it is the first byte of the ill-formed sequence, even if that byte came in an earlier frame. For a close code it
     /// is the first byte of the code, for a limit the second byte of the header, for a truncated stream its length. For the
     /// text of a compressed message, and for its data, it is the first byte of the frame whose data shows the error.
     pub offset: u64,

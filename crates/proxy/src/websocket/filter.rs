@@ -1,18 +1,18 @@
 //! The filter of a gateway, without I/O.
 //!
-//! What follows forwards the frames of one direction as edits of a slice, and stops before the first byte that no message has
-//! there. `Frames` reads the slice in steps: a part of a data frame, or a control frame that is complete.
+//! The filter forwards the frames of one direction as edits of a slice, and stops before the first byte that cannot be
+//! part of any message. `Frames` reads the slice in steps: a part of a data frame, or a control frame that is complete.
 //!
 //! The idea is that a part of a message can be forwarded before its frame is complete, as a frame of its own: a new header,
-//! the bytes of a character that the last part held back, and a range of the slice. The header is inserted when the part was
-//! checked, because it contains the length of what passes. Only a complete frame that starts and ends between characters keeps
-//! its header.
+//! the bytes of a character that the last part held back, and a range of the slice. The header is inserted after the
+//! part was checked, because it contains the length of what passes. Only a complete frame that starts and ends between
+//! characters keeps its header.
 //!
-//! It holds because:
+//! This is correct because:
 //!
-//! - Fragments are not part of a message (RFC 6455 §5.4): the receiver joins their payloads. In the message, each part
-//!   goes from `start`, the offset of the first held byte, to `end`, after the last complete character. The next one starts at
-//!   this `end`, so no byte is lost or sent twice.
+//! - The boundaries of fragments have no meaning (RFC 6455 §5.4): the receiver joins their payloads. In the message,
+//!   each part goes from `start`, the offset of the first held byte, to `end`, after the last complete character. The
+//!   next one starts at this `end`, so no byte is lost or sent twice.
 //! - The mask of a byte depends on its position in its frame. A fragment has the key of the frame, rotated by the distance
 //!   between both starts, so the masked bytes of the slice stay as they are. Only what is inserted is masked again.
 //! - A replacement has the length of what it replaces. A part with an error can therefore have its header before it is decoded
@@ -47,8 +47,9 @@ use crate::Edit;
 ///   payload stays as it is.
 /// - A control frame is forwarded when it is complete. Text is forwarded in whole characters: at most 3 bytes move from the
 ///   end of a frame to the next frame of the message.
-/// - At the first byte that no message has there, the result is an error. What precedes it in the message was forwarded. Send
-///   the [close frame](FrameError::close_frame) of the error to both peers, then close both connections.
+/// - At the first byte that cannot be part of any message, the result is an error. What precedes it in the message was
+///   forwarded. Send the [close frame](FrameError::close_frame) of the error to both peers, then close both
+///   connections.
 /// - The messages, the control frames, the errors and the offsets do not depend on how the stream is split into slices.
 ///   The lengths of fragments do.
 ///

@@ -123,7 +123,8 @@ impl Frames {
         self.offset
     }
 
-    /// Moves to an error, which ends the stream: how many bytes after it were read depends on the slices.
+    /// Sets the offset to that of an error, which ends the stream: how many bytes after it were read depends on the
+    /// slices.
     pub(super) const fn stop_at(&mut self, error: &FrameError) {
         self.offset = error.offset;
     }

@@ -21,7 +21,7 @@ pub(super) struct Inflation {
     repaired: Vec<u8>,
 }
 
-/// The length of a part whose mask is removed in a copy.
+/// The length of the parts that are copied to remove their mask.
 const COPY: usize = 1024;
 
 impl Inflation {
@@ -58,8 +58,8 @@ impl Inflation {
         Ok(())
     }
 
-    /// Forwards a part of a message, inflated, with `byte` for each ill-formed byte of its text. What precedes an error is
-    /// forwarded.
+    /// Inflates a part of a message, replaces each ill-formed byte of its text by `byte`, and forwards the result. What
+    /// precedes an error is forwarded.
     pub(super) fn repair<F: FnMut(Edit<'_>)>(
         &mut self,
         payload: &[u8],
@@ -118,14 +118,14 @@ impl<F: FnMut(Edit<'_>)> Output<'_, F> {
         }
     }
 
-    /// Replaces the bytes of an ill-formed sequence, after which there are `after` bytes.
+    /// Replaces the bytes of an ill-formed sequence that is followed by `after` bytes.
     fn substitute(&mut self, error: Utf8Error, after: usize) {
         let end = self.repaired.len() - after;
         self.repaired[end - usize::from(error.len)..end].fill(self.byte.get());
         self.plan.report(error.with_offset(self.data.frame));
     }
 
-    /// Forwards all but the last `held` bytes as a fragment, not compressed.
+    /// Forwards all but the last `held` bytes as an uncompressed fragment.
     fn forward(&mut self, held: usize, is_final: bool) {
         let len = self.repaired.len() - held;
         if len == 0 && !is_final {
@@ -142,7 +142,7 @@ impl<F: FnMut(Edit<'_>)> Output<'_, F> {
     }
 }
 
-/// Calls `f` with the parts of a payload, without its mask.
+/// Removes the mask of a payload, in copies, and calls `f` with its parts.
 fn unmasked<E>(
     payload: &[u8],
     mask: Option<Mask>,

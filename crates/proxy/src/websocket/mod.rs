@@ -30,8 +30,8 @@
 //!
 //! # Errors
 //!
-//! An invalid header is an error at the first byte that no frame has there: reserved bits and opcodes, the mask, the
-//! length, a fragmented or long control frame, a continuation without a message. Ill-formed text is an error at the
+//! An invalid header is an error at the first byte that no frame can have there: reserved bits and opcodes, the mask,
+//! the length, a fragmented or long control frame, a continuation without a message. Ill-formed text is an error at the
 //! first byte that cannot be part of a character, even if the rest of the frame has not arrived. The same holds for the
 //! code and the reason of a close frame. An error ends the connection, and [`FrameError::close_code`] is the code:
 //! 1002, 1007 or 1009.
@@ -74,14 +74,15 @@
 //!
 //! # Limits
 //!
-//! A frame has at most 16 MiB and a message at most 64 MiB, unless another limit is set. Neither type stores data of a
-//! message except at most 3 bytes of a character, and the window of an inflater. They store the header and the control frame that are not complete, at
-//! most 139 bytes.
+//! A frame has at most 16 MiB and a message at most 64 MiB, unless another limit is set. Of the data of a message, both
+//! types store only the bytes of an incomplete character, at most 3, and the window of an inflater. They also store an
+//! incomplete header or control frame, at most 139 bytes.
 //!
 //! # Cost
 //!
 //! Nothing is allocated, except a copy of the payload of each control frame that [`FrameReader`] returns, and what an inflater
-//! needs from the first compressed message on. A byte of text is validated once. [`FrameReader`] removes the mask in the chunk, [`FrameFilter`] while it validates, or in a copy of 1 KiB.
+//! needs from the first compressed message on. A byte of text is validated once. [`FrameReader`] removes the mask in
+//! the chunk, [`FrameFilter`] while it validates, or in a copy of 1 KiB.
 
 mod close;
 mod error;

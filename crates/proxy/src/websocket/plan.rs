@@ -9,7 +9,7 @@ use super::frames::Message;
 use super::header::{FrameHeader, MAX_CONTROL, Opcode};
 use crate::Edit;
 
-/// Calls `edit` with each edit. Ranges that are adjacent become one.
+/// Calls `edit` with each edit. Adjacent ranges are joined.
 pub(super) struct Plan<F> {
     edit: F,
     passed: Range<usize>,
@@ -53,8 +53,8 @@ impl<F: FnMut(Edit<'_>)> Plan<F> {
         self.insert(&bytes[..len]);
     }
 
-    /// Inserts the header of a fragment of a message. It is that of the message if no other was inserted, which
-    /// `is_continued` tells.
+    /// Inserts the header of a fragment of a message: of a continuation if `is_continued` is set, otherwise of the
+    /// first fragment. Sets `is_continued`.
     pub(super) fn fragment(
         &mut self,
         message: Message,

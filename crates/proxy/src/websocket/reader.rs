@@ -48,7 +48,7 @@ pub struct FrameReader {
     end: Option<End>,
 }
 
-/// The compressed messages of the sender.
+/// Inflates the compressed messages of the sender.
 #[derive(Clone)]
 struct Inflation {
     inflater: Inflater,

@@ -26,7 +26,7 @@ pub(super) trait Receive<E>: Send {
         1
     }
 
-    /// Receives an event of the file with this number. All threads wait for this, so what takes long belongs in the thread
+    /// Receives an event of the file with this number. All threads wait for this, so slow work belongs in the thread
     /// that checks the file.
     fn receive(&mut self, file: usize, event: E) -> io::Result<()>;
 }

@@ -236,7 +236,8 @@ impl EncodingEvidence {
         self.contexts.reading(declared.charset())
     }
 
-    /// Returns the encodings that the text may have if it is not known, the most plausible one first, with a line of it.
+    /// Returns the encodings that the text may have, for when its encoding is not known. The most plausible one is
+    /// first. Each has a line of the text.
     pub(crate) fn candidates(&self) -> Vec<(Encoding, String)> {
         candidates::of(&self.sample.0, true)
     }

@@ -1,14 +1,14 @@
 //! Finds the ill-formed sequences of bytes, 64 bytes at a time and without a branch for each of them.
 //!
-//! A file in another encoding has an error every few bytes. A decoder that returns them one by one spends most of its time
-//! between them.
+//! A file in another encoding has an error every few bytes. A decoder that returns the errors one by one spends most of
+//! its time on the steps from one to the next.
 
 use super::utf8_evidence::ascii_len;
 
 /// The number of bytes that are classified together.
 pub(crate) const STEP: usize = 64;
 
-/// The number of bytes after them on which their classes depend.
+/// The number of bytes after a step on which the classes of its bytes depend.
 const AHEAD: usize = 3;
 
 /// What the bytes of a step are, as sets of positions.
@@ -65,8 +65,8 @@ impl Step {
     }
 }
 
-/// Returns the upper half of each byte, and 1 if a sequence of UTF-8 starts with it and the next one. Without branches, so
-/// that the compiler vectorizes it.
+/// Returns the upper half of each byte, with bit 0 set if a sequence of UTF-8 starts with this byte and the next one.
+/// Without branches, so that the compiler vectorizes it.
 fn classes(bytes: &[u8; STEP + AHEAD]) -> [u8; STEP] {
     let mut classes = [0; STEP];
     for (at, class) in classes.iter_mut().enumerate() {
@@ -107,14 +107,14 @@ pub(crate) fn positions(mut set: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Returns the length of some bytes without a sequence at their end that more bytes could continue.
+/// Returns the length of `bytes` without a sequence at the end that more bytes could continue.
 pub(crate) fn complete_len(bytes: &[u8]) -> usize {
     let last = bytes.len().saturating_sub(AHEAD);
     bytes[last..].iter().rposition(|&byte| byte >= 0xC0).map_or(bytes.len(), |at| last + at)
 }
 
-/// Calls `each` with the steps of some bytes and their positions. ASCII between them is skipped. The bytes start and end
-/// between sequences.
+/// Calls `each` with the position of each step of `bytes` and with its classes. ASCII between steps is skipped. `bytes`
+/// start and end between sequences.
 #[inline]
 pub(crate) fn steps(bytes: &[u8], mut each: impl FnMut(usize, &Step)) {
     let mut at = 0;
@@ -139,7 +139,7 @@ pub(crate) fn steps(bytes: &[u8], mut each: impl FnMut(usize, &Step)) {
     }
 }
 
-/// Returns the number of characters in some bytes. An ill-formed sequence is one.
+/// Returns the number of characters in `bytes`. An ill-formed sequence counts as one.
 pub(crate) fn characters(bytes: &[u8]) -> u64 {
     let mut inside = 0;
     steps(bytes, |_, step| inside += u64::from(step.inside.count_ones()));

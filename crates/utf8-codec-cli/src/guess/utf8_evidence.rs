@@ -104,7 +104,7 @@ const fn high_bits(word: [u8; 8]) -> u64 {
     u64::from_le_bytes(word) & 0x8080_8080_8080_8080
 }
 
-/// Counts in bytes, which the compiler vectorizes.
+/// Counts the bytes for which `is_counted` holds. The sum of a part is a `u8`, so that the compiler vectorizes it.
 pub(crate) fn count(bytes: &[u8], is_counted: impl Fn(u8) -> bool) -> u64 {
     bytes
         .chunks(u8::MAX.into())

@@ -30,7 +30,7 @@ impl GrpcFilter {
         self.held.len()
     }
 
-    /// Returns the offset of the frame that has started, if its error would have that offset.
+    /// Returns the offset of the frame that has started, if an error in it would have this offset.
     pub(super) const fn frame_start(&self) -> Option<u64> {
         match self.state {
             State::Prefix { read: read @ 1.., .. } => Some(self.offset - read as u64),
@@ -39,10 +39,10 @@ impl GrpcFilter {
         }
     }
 
-    /// Starts a compressed message, whose bytes have this length.
+    /// Starts a compressed message of `len` bytes.
     pub(super) fn start_compressed(&mut self, len: u32, is_text: bool) -> Result<(), ProtobufError> {
         start(&mut self.message, is_text);
-        // A receiver has one limit for both, and a held message is bounded by it.
+        // A receiver has one limit for the compressed and the inflated length. It also bounds a message that is held.
         let limit = self.inflater.as_ref().map_or(0, |inflater| inflater.max_length());
         if u64::from(len) > limit {
             return Err(failed(&self.message, InflateError::TooLong(limit)));
@@ -73,7 +73,7 @@ impl GrpcFilter {
     ) -> Result<(), ProtobufError> {
         let held = mem::take(&mut self.held);
         if self.counters().total() == errors {
-            // It is at the start of the chunk, if a part of it was in others.
+            // If bytes are held from earlier chunks, the rest of the message is at the start of this chunk.
             edits.replace(range.start..range.start, &held, None);
             return Ok(());
         }
@@ -81,7 +81,7 @@ impl GrpcFilter {
         let (&[flag, ..], bytes) = frame.split_at(PREFIX) else { return Ok(()) };
         let is_text = matches!(self.content(flag), Content::Compressed { is_text: true });
         let mut out = Vec::from([flag & !COMPRESSED, 0, 0, 0, 0]);
-        // Its errors were counted by the filter that it is a copy of.
+        // A copy, because the filter has already counted these errors.
         let mut again = self.message.clone();
         start(&mut again, is_text);
         let Some(inflater) = &mut self.inflater else { return Ok(()) };
@@ -102,7 +102,7 @@ impl GrpcFilter {
         Ok(())
     }
 
-    /// Returns a valid body, in which the compressed messages with errors are not compressed anymore.
+    /// Returns `body`, which is valid, with each compressed message that has ill-formed strings inflated.
     pub(super) fn inflate_ill_formed<'b>(&mut self, body: &'b [u8]) -> Result<Cow<'b, [u8]>, ProtobufError> {
         let mut out = Vec::new();
         let mut copied = 0;
@@ -182,7 +182,7 @@ fn end(
     if message.is_complete() { Ok(()) } else { Err(message.truncated()) }
 }
 
-/// Returns the error after the text so far.
+/// Returns the error, with the offset after the text so far.
 fn failed(message: &StringFilter, error: InflateError) -> ProtobufError {
     message.error(message.offset(), ProtobufErrorKind::Inflate(error))
 }

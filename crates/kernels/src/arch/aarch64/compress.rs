@@ -20,8 +20,8 @@ pub(super) fn sums(mask: uint8x16_t) -> [u16; 2] {
     [0, 32].map(|shift| (sums >> shift) as u16)
 }
 
-/// Returns a number for each lane of two masks, for [`sums_of_4`]. The numbers of the second mask have the high half of
-/// the index of the shuffle.
+/// Returns the numbers that [`sums_of_4`] adds. Each lane of two masks sets a bit in the index of a shuffle: a lane of
+/// `low` in its lower half, a lane of `high` in its upper half.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn widths(low: uint16x8_t, high: uint16x8_t) -> uint16x8_t {

@@ -43,7 +43,7 @@ fn push_json(out: &mut Vec<u8>, diagnostic: &Diagnostic) {
     out.push(b'"');
 }
 
-/// Appends parts of an object, each of them and then a number. Inlined, so that a part is copied without a call.
+/// Appends parts of an object, each followed by its number. Inlined, so that a part is copied without a call.
 #[inline(always)]
 fn push_numbers<const N: usize>(out: &mut Vec<u8>, parts: [(&str, u64); N]) {
     for (part, number) in parts {

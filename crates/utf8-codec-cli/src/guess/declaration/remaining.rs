@@ -76,13 +76,13 @@ fn head_len(kind: Option<DocumentKind>, text: &[u8]) -> usize {
 
 /// A declaration in the text of a kind of file, in lower case.
 struct Form {
-    /// What is before the label.
+    /// The text before the label.
     before: &'static str,
-    /// What is after it.
+    /// The text after it.
     after: &'static str,
     /// Whether nothing else is before it in its line.
     is_first: bool,
-    /// Whether every label is one, and not only those of known encodings.
+    /// Whether the form is a declaration with every label, and not only with the label of a known encoding.
     is_certain: bool,
 }
 

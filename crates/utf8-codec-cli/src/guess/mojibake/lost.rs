@@ -26,10 +26,10 @@ pub(super) fn is_lost(line: &str, range: &Range<usize>, bytes: &[u8]) -> bool {
     let is_end = matches!(after, "" | "\n" | "\r\n");
     let is_cut = is_end || after.starts_with(char::REPLACEMENT_CHARACTER);
     match *bytes {
-        // Â is after no number, and Ã after no small letter.
+        // In correct text, no Â follows a number, and no Ã follows a lower-case letter.
         [0xC2] => is_cut && is_before_space(before),
         [0xC3] => (is_cut || after.starts_with(' ')) && small_letters(before) > 0,
-        // A capital at the end of a word in small letters. kÅ is a unit.
+        // A capital at the end of a lower-case word. kÅ is a unit.
         [0xC4..=0xD6 | 0xD8..=0xDE] => is_cut && small_letters(before) > 1,
         [0xE2] => is_end && BEFORE_T.contains(&last_word(before).to_ascii_lowercase().as_str()),
         // The start of quotation marks and dashes.
@@ -39,7 +39,7 @@ pub(super) fn is_lost(line: &str, range: &Range<usize>, bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether an `Â` after this text is the rest of a no-break space: after a number, a placeholder or a word in small letters.
+/// Whether an `Â` after this text is the rest of a no-break space: after a number, a placeholder or a lower-case word.
 pub(super) fn is_before_space(before: &str) -> bool {
     before.ends_with(|last: char| last.is_ascii_digit() || last == '}') || small_letters(before) > 1
 }

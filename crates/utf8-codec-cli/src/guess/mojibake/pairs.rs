@@ -218,17 +218,17 @@ impl Pair {
         !self.is_after(|before| before.is_alphanumeric() || is_quote(before))
     }
 
-    /// Whether the pair is after the first letter of a word, which is a capital.
+    /// Whether the pair follows the first letter of a word, and that letter is a capital.
     fn is_title(&self) -> bool {
         self.is_after_upper() && !self.around.second.is_some_and(char::is_alphanumeric)
     }
 
-    /// Whether the pair is the second letter of such a word, of which a small letter is near.
+    /// Whether the pair is the second letter of such a word, and a lower-case letter is near.
     fn is_in_title(&self) -> bool {
         self.is_title() && self.around.letter.is_some_and(char::is_lowercase)
     }
 
-    /// Whether the pair is the second letter of a word in small letters with a capital.
+    /// Whether the pair is the second letter of a capitalized word.
     fn is_second(&self) -> bool {
         self.is_title() && self.is_before_lower()
     }

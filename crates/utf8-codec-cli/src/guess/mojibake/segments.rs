@@ -40,7 +40,8 @@ pub(super) fn segments(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a sequence after this byte is judged as at the start of a line: spaces, and punctuation other than quotation marks.
+/// Whether a sequence after this byte is judged as if it started a line. This holds for white space, and for some
+/// punctuation, but not for quotation marks.
 fn is_neutral(byte: u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, b',' | b';' | b':' | b'.' | b'=' | b'/' | b'+' | b'-' | b'&')
 }
