@@ -110,7 +110,7 @@ fn a_line_that_is_not_utf_8_is_decoded_by_the_fallback() {
         (&["--on-error", "fallback:cp866"][..], "--framing lines"),
         (&["--on-error", "fallback:cp866", "--framing", "lines", "--bom", "strip"], "--bom keep"),
         (&["--on-error", "fallback:utf-16", "--framing", "lines"], "two encodings"),
-        (&["--on-error", "fallback:utf-7", "--framing", "lines"], "no fallback"),
+        (&["--on-error", "fallback:utf-7", "--framing", "lines"], "cannot be the fallback"),
         (&["--on-error", "fall"], "possible values"),
     ] {
         let output = run(&mut program(&[&["proxy"], options].concat()), b"");
