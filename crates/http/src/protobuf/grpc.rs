@@ -133,9 +133,8 @@ impl GrpcFilter {
         self
     }
 
-    /// Inflates and checks compressed messages. The inflater must be that of the declared encoding, such as
-    /// [`Deflate::gzip`](utf8_codec::inflate::Deflate::gzip) for `grpc-encoding: gzip`, and keep nothing from one message to
-    /// the next.
+    /// Inflates and checks compressed messages. The inflater must be for the declared encoding, such as `Deflate::gzip` of
+    /// [`utf8_codec::inflate`] for `grpc-encoding: gzip`, and keep nothing from one message to the next.
     ///
     /// Its limits are those of a message: most readers accept 4 MiB. They apply under every policy, and that of the length
     /// also to the compressed message itself. An error has the offset of the frame in the body
