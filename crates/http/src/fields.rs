@@ -122,7 +122,7 @@ pub struct ContentFields<'h> {
 #[cfg(feature = "inflate")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum MessageEncoding {
-    /// There is none, or `identity`. No message is compressed.
+    /// The field is absent or `identity`. No message is compressed.
     #[default]
     Identity,
     Gzip,

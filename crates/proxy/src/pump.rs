@@ -3,7 +3,7 @@
 //! A read goes into a buffer from a pool, after some free bytes (`HEADROOM`). The filter passes ranges of the buffer and
 //! inserts bytes, and [`Pending`] turns these into what is written: the buffer itself if nothing changed, the buffer with the
 //! held bytes of the last read copied into the headroom, or a copy if more was inserted. The buffer returns to the pool when all
-//! of it was written, so an idle connection has none, and a slow receiver stops the sender: there is no queue.
+//! of it was written, so an idle connection has none, and a slow receiver stops the sender.
 //!
 //! A buffer is small until a read fills it, and then big, because a large receive window saves system calls. It is small again
 //! after a short read, and while errors are dense: repairing 256 KiB of them would keep other connections waiting. For

@@ -110,7 +110,7 @@ impl<'f> PartHeaders<'f> {
     ///
     /// Returns the position of a line that is not a field, is folded or repeats a field, the position of `--boundary` or
     /// of a bare CR or LF, or the position in a value of the first byte that the grammar does not allow. It is 0 if there
-    /// is no field: RFC 7578 §4.2 requires one, and Werkzeug searches for it in the content. An extended value (RFC 8187),
+    /// are no fields: RFC 7578 §4.2 requires one, and Werkzeug searches for it in the content. An extended value (RFC 8187),
     /// which RFC 7578 §4.2 does not allow, must be well-formed, because some readers decode it.
     pub(super) fn parse(fields: &'f [u8], search: &DashedSearch) -> Result<Self, PartHeadersError> {
         use PartHeadersError::Malformed;

@@ -136,9 +136,9 @@ impl GrpcFilter {
     /// Inflates and checks compressed messages. The inflater must be for the declared encoding, such as `Deflate::gzip` of
     /// [`utf8_codec::inflate`] for `grpc-encoding: gzip`, and keep nothing from one message to the next.
     ///
-    /// Its limits are those of a message: most readers accept 4 MiB. They apply under every policy, and that of the length
-    /// also to the compressed message itself. An error has the offset of the frame in the body
-    /// ([`ProtobufError::offset`]), and the one [in the inflated message](ProtobufError::inflated_offset).
+    /// Set its limits to the longest message that the reader accepts, which is 4 MiB for most. They apply under every
+    /// policy, and the limit of the length also to the compressed message. An error has the offset of the frame in the body
+    /// ([`ProtobufError::offset`]) and the offset [in the inflated message](ProtobufError::inflated_offset).
     ///
     /// A strict filter forwards a message while it is inflated. With a policy that repairs it is held until its end: a message
     /// without errors is then forwarded as it came, and another one repaired, not compressed, with its new length. A message

@@ -56,7 +56,8 @@ const CONNECT: &str = "connect-content-encoding";
 #[test]
 fn the_declared_encoding_is_inflated() {
     use ProtobufErrorKind::Compressed;
-    let (good, bad) = (b"\x0A\x03na\x65", b"\x0A\x03na\xFF");
+    let good = b"\x0A\x03na\x65";
+    let bad = b"\x0A\x03na\xFF";
     type Compress = fn(&[u8]) -> Vec<u8>;
     for (content_type, encoding, compress, is_inflated) in [
         ("application/grpc", (GRPC, "gzip"), gzip as Compress, true),
@@ -133,7 +134,8 @@ fn the_output_of_a_chunk_with_many_bombs_is_returned_in_parts() {
     let plan = rules.decide(&fields).unwrap();
     let mut filter = BodyFilter::new(&plan, &rules);
     filter.push(bomb.repeat(50).into());
-    let (mut parts, mut len) = (0, 0);
+    let mut parts = 0;
+    let mut len = 0;
     while let Some(data) = filter.next() {
         let data = data.unwrap();
         assert!(data.len() < 3 << 20, "{}", data.len());

@@ -34,7 +34,8 @@ fn filter(schema: &Schema, policy: ErrorPolicy, deflate: Deflate) -> GrpcFilter 
 
 /// Returns what is forwarded, the offsets of the errors that are repaired, and the error.
 fn run(mut body: GrpcFilter, chunks: &[&[u8]]) -> (Vec<u8>, Vec<u64>, Option<ProtobufError>) {
-    let (mut out, mut repaired) = (Vec::new(), Vec::new());
+    let mut out = Vec::new();
+    let mut repaired = Vec::new();
     let fed = chunks.iter().try_for_each(|chunk| {
         body.feed_with(chunk, |edit| match edit {
             StringEdit::Pass(range) => out.extend_from_slice(&chunk[range]),

@@ -47,8 +47,8 @@
 //! - A filter that repairs forwards each compressed message of the direction inflated, in fragments of about 8 KiB: without
 //!   the data of one message, a receiver could not inflate a later one that refers to it.
 //!
-//! The limits of the inflater are those of an inflated message. The offset of an error on the wire is that of the frame that
-//! shows it, the offset in the message is that in the inflated text.
+//! The inflater limits the length of an inflated message. An error has the offset of the frame that shows it on the wire, and
+//! an offset in the inflated text.
 //!
 //! ```
 //! use utf8_codec::inflate::{Deflate, Inflater};

@@ -225,8 +225,8 @@ impl FixArgs {
         })
     }
 
-    /// Replaces the survey by that of the text if the file is in another encoding: its bytes prove nothing. Returns
-    /// whether it did. Rewinds the file.
+    /// Surveys the decoded text instead of the bytes if the file is in another encoding, because its bytes prove nothing.
+    /// Returns whether it did. Rewinds the file.
     fn survey_text(
         &self,
         file: &mut File,
